@@ -1,0 +1,14 @@
+/* runtime/base/failpoint.h - named places where a test ends the process at once, as kill -9 would.
+ * Compiled out unless BR_FAILPOINTS is on. BRINE_FAILPOINT="name[:N][,name…]" in the environment
+ * arms one: the N-th time (default the first) that it is reached, the process is gone. */
+#ifndef BR_BASE_FAILPOINT_H
+#define BR_BASE_FAILPOINT_H
+
+#ifdef BR_FAILPOINTS
+void br_failpoint(const char *name);
+#define BR_FAILPOINT(name) br_failpoint(name)
+#else
+#define BR_FAILPOINT(name) ((void)0)
+#endif
+
+#endif
