@@ -27,6 +27,8 @@ typedef struct br_group_conf {
     br_group_aggregate *aggregates;
     size_t aggregate_count;
     size_t payload_bytes; /* all accumulators */
+    size_t result_slots;  /* of the layout that result rows have: by values, results, then what
+                             the operators below compute */
     bool two_stages;      /* flush sends partials */
     size_t output;        /* index of the repartition topic in the stage's, if two_stages */
     size_t store;         /* index of the store in the stage's */
