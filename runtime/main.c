@@ -1,5 +1,7 @@
 /* runtime/main.c - the brine command; everything is behind runtime/cli/. */
-int main(void)
+#include "runtime/cli/cli.h"
+
+int main(int argc, char **argv)
 {
-    return 0;
+    return br_cli_main(argc, argv);
 }
