@@ -74,10 +74,16 @@ const char *br_kind_name(br_kind kind);
 /* A total order over all values: null < bool < numbers (by value, exact between integers and
  * floats) < text (bytes) < json. Returns <0, 0, >0; 0 only for values that are equal. */
 int br_value_compare(const br_value *a, const br_value *b);
+enum { BR_NUMBER_TEXT_MAX = 48 };
+/* The text of a number, the same in plain text and JSON; returns its length. Floats: the shortest
+ * that reads back, but a whole number within 64 bits as that integer (3.0 is 3), so that equal
+ * numbers have equal text there. */
+size_t br_number_format(const br_value *v, char out[BR_NUMBER_TEXT_MAX]);
+/* The float as an integer where it is a whole number within 64 bits. */
+bool br_float_as_int(double f, int64_t *out);
 /* Appends as plain text: text as it is, numbers as decimal digits, true/false, null as "". */
 void br_value_to_text(const br_value *v, br_buf *out);
 /* Appends as JSON. Text that is not UTF-8: see json_out.h. */
-struct br_json_out;
 void br_value_to_json(const br_value *v, br_buf *out);
 
 #endif
