@@ -1,0 +1,171 @@
+/* runtime/task.c - see task.h. Life and start of a task; its restore is in task_restore.c. */
+#include "runtime/task.h"
+
+#include "operators/tuple.h"
+#include "runtime/base/alloc.h"
+#include "runtime/base/logger.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The stage-one task's name in partials: (source operator, topic, partition). */
+static void make_partial_id(br_task *task)
+{
+    br_value id[] = {br_value_text(br_str(task->opts.stage->id)),
+                     br_value_text(br_str(task->opts.at.topic)),
+                     br_value_int(task->opts.at.partition)};
+    for (size_t i = 0; i < BR_COUNTOF(id); i++) br_tuple_add(&task->partial_id, &id[i]);
+    task->context.partial_id = br_buf_bytes(&task->partial_id);
+}
+
+br_task *br_task_create(const br_task_opts *opts)
+{
+    br_task *task = BR_NEW(br_task);
+    size_t stores = opts->stage->store_count;
+    br_buf dir = {0};
+    task->opts = *opts;
+    br_buf_printf(&dir, "%s/%s/%s-%" PRId32, opts->state_dir, opts->job, opts->at.topic,
+                  opts->at.partition);
+    task->dir = br_strdup(br_buf_cstr(&dir));
+    br_buf_dispose(&dir);
+    task->restores = br_calloc(stores, sizeof(*task->restores));
+    task->found = br_calloc(stores, sizeof(*task->found));
+    task->changelog_next = br_calloc(stores, sizeof(*task->changelog_next));
+    task->stored_next = task->committed = -1;
+    task->stream_time = BR_NO_TIME;
+    task->context = (br_task_context){.outlet = &task->outlet,
+                                      .incarnation = opts->incarnation,
+                                      .horizon = -1,
+                                      .stop_offset = INT64_MAX};
+    make_partial_id(task);
+    return task;
+}
+
+static void forget_restores(br_task *task)
+{
+    for (size_t i = 0; i < task->opts.stage->store_count; i++) {
+        br_restore_destroy(task->restores[i]);
+        task->restores[i] = NULL;
+        task->found[i] = (br_restored){0};
+    }
+}
+
+void br_task_destroy(br_task *task, bool clean)
+{
+    if (!task) return;
+    br_chain_dispose(&task->chain);
+    forget_restores(task);
+    br_env_close(task->env, clean);
+    br_free(task->restores);
+    br_free(task->found);
+    br_free(task->changelog_next);
+    br_free(task->dir);
+    br_buf_dispose(&task->partial_id);
+    br_free(task);
+}
+
+/* Rows whose last changelog record is a zombie's must be said again. */
+static br_status mend(br_task *task, br_err *err)
+{
+    br_status st = BR_OK;
+    for (size_t i = 0; st == BR_OK && i < task->chain.op_count; i++) {
+        br_op *op = task->chain.ops[i];
+        if (op->store == SIZE_MAX || !task->restores[op->store]) continue;
+        const br_restored *found = &task->found[op->store];
+        if (found->mend_count > 0) st = br_group_by_mend(op, found->mend, found->mend_count, err);
+    }
+    return st;
+}
+
+static br_status first_offset(const br_task *task, int64_t *start, br_err *err)
+{
+    const br_stage *stage = task->opts.stage;
+    *start = task->low;
+    if (stage->start == BR_START_LATEST) *start = task->end;
+    if (stage->start != BR_START_TIME) return BR_OK;
+    return br_log_offset_at(task->opts.log, task->opts.at.topic, task->opts.at.partition,
+                            stage->start_ms, start, err);
+}
+
+/* Records that retention took before they were read: said loudly, never passed over in silence. */
+static void report_lost(br_task *task, int64_t start)
+{
+    int64_t first = start > task->context.horizon + 1 ? start : task->context.horizon + 1;
+    if (task->low <= first) return;
+    br_count(&task->opts.counters->lost, (uint64_t)(task->low - first));
+    br_log_line(BR_ERROR, "source records lost: deleted before they were read",
+                "topic=%s partition=%" PRId32 " lost=%" PRId64 " offsets=[%" PRId64 ",%" PRId64 ")",
+                task->opts.at.topic, task->opts.at.partition, task->low - first, first, task->low);
+}
+
+static br_status prepare_source(br_task *task, br_err *err)
+{
+    int64_t start = task->committed;
+    task->phase = BR_TASK_STARTING;
+    if (start < 0 && task->context.horizon >= 0) {
+        start = task->context.horizon + 1;
+        task->phase = BR_TASK_EMITTING;
+    } else if (start < 0) {
+        br_status st = first_offset(task, &start, err);
+        if (st != BR_OK) return st;
+    }
+    if (task->end < start)
+        return br_fail(err, BR_ERR_CONFIG,
+                       "topic `%s` partition %" PRId32 " ends at offset %" PRId64
+                       ", but the job has read it up to %" PRId64
+                       ": the topic was deleted and made again. Give the job another name, or "
+                       "delete its state folder and its internal topics",
+                       task->opts.at.topic, task->opts.at.partition, task->end, start);
+    report_lost(task, start);
+    task->next_offset = start < task->low ? task->low : start;
+    return BR_OK;
+}
+
+/* Stage two starts at the lower of its checkpoint and the committed offset, and emits nothing until
+ * it has read to the end that its partition has now: totals on the way there are old. */
+static void prepare_merge(br_task *task)
+{
+    int64_t stored = task->stored_next < 0 ? 0 : task->stored_next;
+    int64_t acked = task->committed < 0 ? 0 : task->committed;
+    int64_t start = stored < acked ? stored : acked;
+    task->next_offset = start < task->low ? task->low : start;
+    task->context.emit_from = acked;
+    task->gate = task->end;
+    task->phase = BR_TASK_STARTING;
+}
+
+br_status br_task_prepare(br_task *task, int64_t committed, br_arena *arena, br_budget *budget,
+                          br_err *err)
+{
+    const br_stage *stage = task->opts.stage;
+    task->committed = committed;
+    task->context.arena = arena;
+    uint64_t seed = (uint64_t)task->opts.at.partition + 1;
+    br_chain_build(&task->chain, stage, &task->context, task->env, budget, seed);
+    br_status st = mend(task, err);
+    forget_restores(task);
+    if (st == BR_OK && stage->kind == BR_STAGE_MERGE)
+        prepare_merge(task);
+    else if (st == BR_OK)
+        st = prepare_source(task, err);
+    return st;
+}
+
+bool br_task_dirty(const br_task *task)
+{
+    for (size_t i = 0; i < task->chain.op_count; i++) {
+        const br_op *op = task->chain.ops[i];
+        size_t dirty, emit;
+        if (!op->table) continue;
+        (void)br_table_dirty(op->table, &dirty);
+        (void)br_table_emit(op->table, &emit);
+        if (dirty + emit > 0) return true;
+    }
+    return false;
+}
+
+bool br_task_changed(const br_task *task)
+{
+    return task->next_offset != task->committed || task->next_offset != task->stored_next ||
+           br_task_dirty(task);
+}
