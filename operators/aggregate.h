@@ -21,7 +21,7 @@ typedef struct br_origin {
 typedef struct br_aggregate {
     const char *name; /* as written in job files */
     size_t acc_size;
-    bool takes_argument;
+    bool takes_argument; /* count() and count(x) are two aggregates of one name */
     bool needs_time;
     void (*init)(void *acc);
     void (*dispose)(void *acc); /* [optional] */
@@ -31,6 +31,9 @@ typedef struct br_aggregate {
     /* v has passed check; without argument v is a null. */
     void (*add)(void *acc, const br_value *v, const br_origin *origin);
     void (*merge)(void *acc, const void *other);
+    /* [optional] Bytes of the heap that acc holds, where there is no small bound: for the budget.
+     */
+    size_t (*heap)(const void *acc);
     /* The result; text borrows acc. Nothing added: null (count: 0). */
     void (*result)(const void *acc, br_value *out);
     /* Sets fields of a message that was initialised; what they point to borrows acc, or room, an

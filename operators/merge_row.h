@@ -1,0 +1,34 @@
+/* operators/merge_row.h - stage two's row: the latest partial of each partial id of one group.
+ * Invariant: all partials are of one incarnation, the highest seen: a join with a higher one drops
+ *            the rest, which no longer counts. So joining is associative, commutative, idempotent.
+ * Memory:    one allocation for each partial; replacing one allocates nothing. */
+#ifndef BR_OPERATORS_MERGE_ROW_H
+#define BR_OPERATORS_MERGE_ROW_H
+
+#include "operators/merge.h"
+
+#include <proto/state.pb-c.h>
+
+/* Accumulators (conf->payload_bytes) and then the id follow it. */
+typedef struct br_partial {
+    br_version version;
+    size_t id_len;
+} br_partial;
+
+/* The payload of a stage-two row. */
+typedef struct br_partials {
+    br_partial **at; /* in the order of their ids, so that all runs merge them alike */
+    size_t count, cap;
+    size_t heap; /* bytes held, for the budget */
+} br_partials;
+
+/* Joins one partial. `scratch` is an initialised accumulator payload, and is one afterwards. BR_OK:
+ * taken. BR_EMPTY: what is there is as new or newer. BR_ERR_CORRUPT: partials is unchanged. */
+BR_MUST_USE br_status br_partials_join(const br_group_conf *conf, br_partials *partials,
+                                       br_bytes id, const Brine__State__Version *version,
+                                       Brine__State__Accumulator *const *accs, size_t acc_count,
+                                       void *scratch, br_err *err);
+/* The incarnation of its partials; 0: none. */
+uint32_t br_partials_incarnation(const br_partials *partials);
+
+#endif
