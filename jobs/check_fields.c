@@ -232,15 +232,15 @@ static void check_settings(const br_job *job, const Brine__Job__Settings *settin
 static void check_operator(const subject *at, const br_operator *op)
 {
     br_err err;
-    const char *id = op->kind_case == BR_KIND_NONE ? NULL : *br_operator_id(op);
+    const char *id = br_operator_is(op, BR_KIND_NONE) ? NULL : *br_operator_id(op);
     if (id && br_check_id(br_str(id), &err) != BR_OK)
         br_job_operator_error(at->job, at->errors, at->index, "id", "%s", err.message);
-    switch ((int)op->kind_case) {
+    switch (br_operator_kind(op)) {
     case BR_KIND_SOURCE: check_source(at, op->source); break;
     case BR_KIND_MAP: check_map(at, op->map); break;
     case BR_KIND_GROUP_BY: check_group_by(at, op->groupby); break;
     case BR_KIND_SINK: check_sink(at, op->sink); break;
-    default: break;
+    case BR_KIND_NONE: break;
     }
 }
 

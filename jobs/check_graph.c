@@ -36,7 +36,7 @@ static void check_unique_ids(const checker *c)
 static void set_default_id(const checker *c, size_t index)
 {
     const br_operator *op = c->spec->operators[index];
-    bool group = op->kind_case == BR_KIND_GROUP_BY;
+    bool group = br_operator_is(op, BR_KIND_GROUP_BY);
     size_t number = 1;
     for (size_t i = 0; i < index; i++) number += c->spec->operators[i]->kind_case == op->kind_case;
     char id[BR_OPERATOR_ID_BYTES_MAX + 1];
@@ -57,7 +57,7 @@ static void set_default_from(const checker *c, size_t index, char ***from, size_
                               "source");
         return;
     }
-    if (c->spec->operators[index - 1]->kind_case == BR_KIND_SINK) {
+    if (br_operator_is(c->spec->operators[index - 1], BR_KIND_SINK)) {
         br_job_operator_error(c->job, c->errors, index, "",
                               "the operator above is a sink, which nothing can read: say with "
                               "`from` what it reads");
@@ -85,7 +85,7 @@ static void check_from(const checker *c, size_t index, char *const *from, size_t
         (void)snprintf(field, sizeof(field), "from[%zu]", i);
         if (target == c->spec->n_operators)
             add_unknown_from(c, index, field, from[i]);
-        else if (c->spec->operators[target]->kind_case == BR_KIND_SINK)
+        else if (br_operator_is(c->spec->operators[target], BR_KIND_SINK))
             br_job_operator_error(c->job, c->errors, index, field,
                                   "`%s` is a sink, which nothing can read", from[i]);
         for (size_t j = 0; j < i; j++)
@@ -109,10 +109,10 @@ static void check_all_from(const checker *c)
 
 /* The graph */
 
-static void check_has(const checker *c, int kind, const char *name)
+static void check_has(const checker *c, br_op_kind kind, const char *name)
 {
     for (size_t i = 0; i < c->spec->n_operators; i++)
-        if ((int)c->spec->operators[i]->kind_case == kind) return;
+        if (br_operator_is(c->spec->operators[i], kind)) return;
     br_job_error_at(c->job, c->errors, "operators", "at least one %s is needed", name);
 }
 
@@ -126,7 +126,7 @@ static bool is_read(const br_graph *graph, size_t index)
 static void check_read(const checker *c)
 {
     for (size_t i = 0; i < c->spec->n_operators; i++)
-        if (c->spec->operators[i]->kind_case != BR_KIND_SINK && !is_read(c->graph, i))
+        if (!br_operator_is(c->spec->operators[i], BR_KIND_SINK) && !is_read(c->graph, i))
             br_job_operator_error(c->job, c->errors, i, "",
                                   "nothing reads `%s`: add a sink below it, or remove it",
                                   id_of(c, i));
@@ -136,8 +136,8 @@ static void check_read(const checker *c)
  * second of them would be taken for a replay of the first. */
 static void check_ways(const checker *c, size_t head)
 {
-    if (c->spec->operators[head]->kind_case == BR_KIND_SINK ||
-        c->spec->operators[head]->kind_case == BR_KIND_MAP)
+    if (br_operator_is(c->spec->operators[head], BR_KIND_SINK) ||
+        br_operator_is(c->spec->operators[head], BR_KIND_MAP))
         return;
     for (size_t i = 0; i < c->spec->n_operators; i++)
         if (br_graph_ways(c->graph, c->spec, head, i) > 1)
@@ -152,8 +152,8 @@ static void check_group_order(const checker *c)
 {
     for (size_t i = 0; i < c->spec->n_operators; i++)
         for (size_t j = 0; j < c->spec->n_operators; j++)
-            if (c->spec->operators[i]->kind_case == BR_KIND_GROUP_BY &&
-                c->spec->operators[j]->kind_case == BR_KIND_GROUP_BY &&
+            if (br_operator_is(c->spec->operators[i], BR_KIND_GROUP_BY) &&
+                br_operator_is(c->spec->operators[j], BR_KIND_GROUP_BY) &&
                 br_graph_reaches(c->graph, j, i))
                 br_job_operator_error(c->job, c->errors, i, "from",
                                       "a groupBy cannot read another groupBy (`%s`) yet; let both "
@@ -166,19 +166,19 @@ static void check_group_order(const checker *c)
 static void check_topic_pair(const checker *c, size_t a, size_t b)
 {
     const br_operator *x = c->spec->operators[a], *y = c->spec->operators[b];
-    const Brine__Job__Sink *sink = y->kind_case == BR_KIND_SINK ? y->sink : NULL;
-    if (x->kind_case == BR_KIND_SOURCE && sink && strcmp(x->source->topic, sink->topic) == 0)
+    const Brine__Job__Sink *sink = br_operator_is(y, BR_KIND_SINK) ? y->sink : NULL;
+    if (br_operator_is(x, BR_KIND_SOURCE) && sink && strcmp(x->source->topic, sink->topic) == 0)
         br_job_operator_error(c->job, c->errors, b, "topic",
                               "the job reads `%s` (operators[%zu]): it would read its own results",
                               sink->topic, a);
     if (a >= b) return;
-    if (x->kind_case == BR_KIND_SOURCE && y->kind_case == BR_KIND_SOURCE &&
+    if (br_operator_is(x, BR_KIND_SOURCE) && br_operator_is(y, BR_KIND_SOURCE) &&
         strcmp(x->source->topic, y->source->topic) == 0)
         br_job_operator_error(c->job, c->errors, b, "topic",
                               "operators[%zu] reads `%s` already: let others read it with "
                               "`from: %s`",
                               a, y->source->topic, id_of(c, a));
-    if (x->kind_case == BR_KIND_SINK && sink && strcmp(x->sink->topic, sink->topic) == 0 &&
+    if (br_operator_is(x, BR_KIND_SINK) && sink && strcmp(x->sink->topic, sink->topic) == 0 &&
         x->sink->partitions != sink->partitions)
         br_job_operator_error(c->job, c->errors, b, "topic",
                               "operators[%zu] writes `%s` too, with other `partitions`", a,

@@ -7,7 +7,7 @@ size_t br_graph_find(const Brine__Job__Job *job, const char *id)
 {
     for (size_t i = 0; i < job->n_operators; i++) {
         const br_operator *op = job->operators[i];
-        if (op->kind_case == BR_KIND_NONE) continue;
+        if (br_operator_is(op, BR_KIND_NONE)) continue;
         const char *other = *br_operator_id(op);
         if (other && strcmp(other, id) == 0) return i;
     }
@@ -60,7 +60,7 @@ static int count_ways(const br_graph *graph, const Brine__Job__Job *job, size_t 
         if (!graph->reads[to][i]) continue;
         if (i == from)
             sum++;
-        else if (job->operators[i]->kind_case != BR_KIND_GROUP_BY)
+        else if (!br_operator_is(job->operators[i], BR_KIND_GROUP_BY))
             sum += count_ways(graph, job, from, i, ways);
     }
     return ways[to] = sum < 2 ? sum : 2;

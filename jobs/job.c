@@ -20,7 +20,7 @@ enum { ARENA_BLOCK_BYTES = 64 * 1024 };
 static bool has_all_kinds(const Brine__Job__Job *spec)
 {
     for (size_t i = 0; i < spec->n_operators; i++)
-        if (spec->operators[i]->kind_case == BR_KIND_NONE) return false;
+        if (br_operator_is(spec->operators[i], BR_KIND_NONE)) return false;
     return true;
 }
 

@@ -24,6 +24,9 @@ typedef enum br_node_kind {
 typedef struct br_node {
     br_node_kind kind;
     const char *id;
+    const Brine__Job__Operator *op; /* as the job file has it */
+    br_layout *layout;              /* of the rows that come in; NULL: a merge */
+    br_layout *results;             /* groupBy of one stage, merge: of the rows that go out */
     union {
         br_map_conf map;
         br_group_conf group; /* GROUP_BY and MERGE */
@@ -57,7 +60,7 @@ typedef struct br_stage {
     br_stage_kind kind;
     const char *id;    /* source operator's, or the groupBy's */
     const char *topic; /* its input */
-    br_layout *layout;
+    br_layout *layout; /* SOURCE: of the record's rows; MERGE: of the result rows */
     size_t slot_count;
     br_node **roots; /* SOURCE: the source's children; MERGE: one node */
     size_t root_count;
@@ -88,11 +91,15 @@ typedef struct br_plan_topic {
     const char *name;
     br_topic_role role;
     int32_t partitions;    /* asked for in the job file; 0: as many as `like` has */
-    const char *like;      /* source topic whose partition count it takes; NULL for sources */
+    const char *like;      /* source topic whose partition count it takes (of several, the first in
+                              the job file); NULL for sources */
     bool partitions_fixed; /* a changelog must have exactly as many as `like` */
 } br_plan_topic;
 
+struct br_plan_memory;
+
 typedef struct br_plan {
+    struct br_plan_memory *memory; /* all that the plan points to, but for the job */
     const char *job;
     const Brine__Job__Job *spec;
     br_stage *stages;
@@ -103,9 +110,9 @@ typedef struct br_plan {
     uint64_t cache_bytes;
 } br_plan;
 
-/* Compiles. Borrows job, which outlives the plan. BR_ERR_CONFIG: errors has at least one more
- * (unknown names, expressions, a groupBy that cannot have the stages asked for, a groupBy after a
- * groupBy, an operator that nothing reads, cycles, …). */
+/* Compiles. Borrows job, which outlives the plan. errors: the job's, to which it adds.
+ * BR_ERR_CONFIG: at least one more (names and expressions that mean nothing where they stand, a
+ * groupBy that cannot have the stages asked for, topic names that are too long or taken). */
 BR_MUST_USE br_status br_plan_compile(br_plan **out, const br_job *job, br_job_errors *errors);
 void br_plan_destroy(br_plan *plan); /* NULL is fine */
 

@@ -5,32 +5,38 @@
 
 const char *br_operator_kind_name(const br_operator *op)
 {
-    switch ((int)op->kind_case) {
+    switch (br_operator_kind(op)) {
     case BR_KIND_SOURCE: return "source";
     case BR_KIND_MAP: return "map";
     case BR_KIND_GROUP_BY: return "groupBy";
     case BR_KIND_SINK: return "sink";
-    default: return "";
+    case BR_KIND_NONE: break;
     }
+    return "";
 }
 
 char **br_operator_id(const br_operator *op)
 {
-    switch ((int)op->kind_case) {
+    switch (br_operator_kind(op)) {
     case BR_KIND_SOURCE: return &op->source->id;
     case BR_KIND_MAP: return &op->map->id;
     case BR_KIND_GROUP_BY: return &op->groupby->id;
     case BR_KIND_SINK: return &op->sink->id;
-    default: BR_ASSERT(false); return NULL;
+    case BR_KIND_NONE: break;
     }
+    BR_ASSERT(false);
+    return NULL;
 }
 
 char ***br_operator_from(const br_operator *op, size_t **count)
 {
-    switch ((int)op->kind_case) {
+    switch (br_operator_kind(op)) {
     case BR_KIND_MAP: *count = &op->map->n_from; return &op->map->from;
     case BR_KIND_GROUP_BY: *count = &op->groupby->n_from; return &op->groupby->from;
     case BR_KIND_SINK: *count = &op->sink->n_from; return &op->sink->from;
-    default: *count = NULL; return NULL;
+    case BR_KIND_SOURCE:
+    case BR_KIND_NONE: break;
     }
+    *count = NULL;
+    return NULL;
 }
