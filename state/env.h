@@ -49,7 +49,9 @@ BR_MUST_USE br_status br_env_get(br_env *env, size_t store, br_bytes key, br_byt
 uint64_t br_env_rows(br_env *env, size_t store);
 
 /* One write transaction: begins, calls fill, commits. Where the map is full it is doubled and fill
- * called again, so fill must be repeatable. fill's failure aborts. checkpoint: written with it.
+ * called again, so fill must be repeatable. fill's failure aborts. checkpoint: written with it,
+ * with this format and boot id, and the open's wall time where it has none; NULL: the stored one
+ * stays. Inside fill, br_env_get and br_env_scan do not work: br_env_txn_get does.
  * BR_ERR_LIMIT: the map's bound. BR_ERR_IO: disk full and the like, with path and errno. */
 typedef br_status (*br_env_fill)(void *arg, br_env_txn *txn, br_err *err);
 BR_MUST_USE br_status br_env_write(br_env *env, br_env_fill fill, void *arg,

@@ -4,7 +4,7 @@
  *            A dirty or marked entry is never evicted.
  * Memory:    bounded by the budget, which all tables of a pipeline share; when it is spent the
  *            pipeline commits early, and br_table_committed evicts what is clean and oldest.
- *            Entries come from a slab or one allocation each; a warm table allocates nothing.
+ *            One allocation per entry, when it comes in; a warm table allocates nothing.
  * Thread:    the task's. */
 #ifndef BR_STATE_TABLE_H
 #define BR_STATE_TABLE_H
@@ -22,7 +22,8 @@ typedef struct br_entry {
     int64_t seen;       /* last source offset looked at for this row in this run; -1 at first */
     bool skip;          /* decision taken for `seen`: the row already holds that record */
     bool dirty, emit;   /* set through the calls below only */
-    uint8_t generation; /* commits since last use; the table's own */
+    bool stored;        /* the store has this row too; the table's own */
+    uint32_t used_at;   /* the table's count of commits at the last use; the table's own */
     uint32_t key_len;
     uint32_t payload_len;
 } br_entry;
@@ -47,6 +48,9 @@ typedef struct br_row_type {
     void (*encode)(const void *self, const br_entry *entry, br_buf *out);
     /* Fills version and payload (initialised) from a packed Row. BR_ERR_CORRUPT. */
     br_status (*decode)(const void *self, br_entry *entry, br_bytes row, br_err *err);
+    /* [optional] Bytes that the payload owns now: counted when a row is loaded, given back when it
+     * goes. Between the two, br_table_account keeps the budget right. */
+    size_t (*heap)(const void *self, const void *payload);
 } br_row_type;
 
 /* Shared by the tables of one pipeline. */
