@@ -1,6 +1,9 @@
 /* operators/map.h - map: where, explode, set, keep/drop, key, in this order.
  * keep and drop change only which names are visible later (scope.h), not rows.
- * A row for which an expression fails goes to outlet.bad_record. */
+ * A row for which an expression fails goes to outlet.bad_record. Of an exploded row all rows go on
+ * or none does: a dead letter can then be sent again without counting anything twice.
+ * Invariant: branches share rows, so only this operator's own slots are written in place; a new key
+ *            goes into a copy of the row. */
 #ifndef BR_OPERATORS_MAP_H
 #define BR_OPERATORS_MAP_H
 

@@ -1,7 +1,7 @@
 /* operators/source.h - turns records into rows: decodes the fields that the stage needs.
  * Shape:     add records -> batch of rows -> (run the operators) -> reset
- * Lifetime:  key, value, headers and slots are copied into the batch's arena; the record's own
- * bytes may die at once (librdkafka's consume callback). Thread:    the pipeline's; one batch
+ * Lifetime:  topic, key, value, headers and slots are copied into the batch's arena; the record's
+ * own bytes may die at once (librdkafka's consume callback). Thread:    the pipeline's; one batch
  * serves all its tasks in turn. */
 #ifndef BR_OPERATORS_SOURCE_H
 #define BR_OPERATORS_SOURCE_H
@@ -24,9 +24,11 @@ typedef struct br_source_conf {
     size_t column_count;
     const br_layout *layout; /* complete: every expression of the stage is compiled */
     int timestamp_slot;      /* slot with the event time, or -1: the record's own */
-    bool headers;            /* copy headers even where only dead letters need them */
+    bool headers;            /* copy headers: an expression or a dead letter needs them */
 } br_source_conf;
 
+/* Fields of a text record: `value`; of a CSV record: the columns. The whole record (the path
+ * without steps) is for both an object of these. NONE has no fields: the value is not looked at. */
 typedef struct br_source br_source;
 
 /* conf is copied, what it points to is borrowed. */
@@ -38,7 +40,8 @@ typedef struct br_batch {
     br_row *rows; /* BR_BATCH_ROWS_MAX */
     br_row **at;  /* pointers to them, for br_op_class.process */
     size_t count;
-    size_t bytes;
+    size_t bytes;      /* taken from the arena by records, bad ones too */
+    const char *topic; /* of the last record, in the arena; NULL at first */
 } br_batch;
 
 br_batch *br_batch_create(void);
