@@ -74,6 +74,7 @@ static br_status lock_group(consumer *c, br_err *err)
 static br_status add_topic(consumer *c, const char *name, br_err *err)
 {
     br_local_topic topic;
+    if (find(c, (br_tp){name, 0})) return BR_OK; /* named twice */
     if (br_local_find_partition(c->log, (br_tp){name, 0}, &topic, err) != BR_OK) return err->status;
     char *own = br_strdup(name);
     c->topics[c->topic_count++] = own;
