@@ -98,6 +98,9 @@ typedef struct br_plan_topic {
 
 struct br_plan_memory;
 
+/* "source", "sink", "changelog", "repartition", "dead letters" */
+const char *br_topic_role_name(br_topic_role role);
+
 typedef struct br_plan {
     struct br_plan_memory *memory; /* all that the plan points to, but for the job */
     const char *job;

@@ -23,16 +23,16 @@ const char *br_plan_repartition_name(br_plan_build *build, size_t group)
                         build->spec->operators[group]->groupby->id);
 }
 
-static const char *role_name(br_topic_role role)
+const char *br_topic_role_name(br_topic_role role)
 {
     switch (role) {
-    case BR_TOPIC_SOURCE: return "a source topic";
-    case BR_TOPIC_SINK: return "a sink topic";
-    case BR_TOPIC_CHANGELOG: return "a changelog";
-    case BR_TOPIC_REPARTITION: return "a repartition topic";
-    case BR_TOPIC_DEAD_LETTERS: return "the dead letters' topic";
+    case BR_TOPIC_SOURCE: return "source";
+    case BR_TOPIC_SINK: return "sink";
+    case BR_TOPIC_CHANGELOG: return "changelog";
+    case BR_TOPIC_REPARTITION: return "repartition";
+    case BR_TOPIC_DEAD_LETTERS: break;
     }
-    return "a topic";
+    return "dead letters";
 }
 
 /* index: of the operator that the topic is for. */
@@ -45,9 +45,10 @@ static void add_topic(br_plan_build *build, size_t index, const br_plan_topic *t
         const br_plan_topic *other = &plan->topics[i];
         if (strcmp(other->name, topic->name) != 0) continue;
         if (other->role != topic->role || !shared)
-            br_job_operator_error(build->job, build->errors, index, "",
-                                  "topic `%s` would be both %s and %s of this job: rename one",
-                                  topic->name, role_name(other->role), role_name(topic->role));
+            br_job_operator_error(
+                build->job, build->errors, index, "",
+                "topic `%s` would be both a %s topic and a %s topic of this job: rename one",
+                topic->name, br_topic_role_name(other->role), br_topic_role_name(topic->role));
         return;
     }
     plan->topics[plan->topic_count++] = *topic;
