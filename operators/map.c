@@ -1,20 +1,21 @@
 /* operators/map.c - see map.h.
  * Shape:     rows that go on gather in `pending`, which is pushed at the end of the batch, or
  *            behind an exploded row that has made it long.
- * Memory:    rows made by explode live in an arena of the map's own, which dies with each push:
- *            a batch of exploded rows may be many times as large as the records were. */
+ * Memory:    what a map makes lives in an arena of its own, which dies with each push, as nobody
+ * but its children sees it. So exploded rows, which may be many times as large as their records,
+ * and the results of a flush take no more than one push at a time. */
 #include "operators/map.h"
 
 #include "operators/json.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/limits.h"
 
-enum { ARENA_BLOCK_BYTES = 64 * 1024 };
+enum { ARENA_BLOCK_BYTES = 16 * 1024 };
 
 typedef struct map {
     br_op op;
     const br_map_conf *conf;
-    br_arena *arena; /* of what this map makes: the batch's, or with explode its own */
+    br_arena *arena; /* of what this map makes for its pending rows */
     br_row **pending;
     size_t count, cap;
     br_buf text; /* a key that is a number, before it goes to the arena */
@@ -35,7 +36,7 @@ static size_t chunk_len(const map *m, size_t at)
 static void forget_pending(map *m)
 {
     m->count = 0;
-    if (m->conf->explode) br_arena_reset(m->arena);
+    br_arena_reset(m->arena);
 }
 
 static br_status push(map *m, br_err *err)
@@ -196,7 +197,7 @@ static br_status map_process(br_op *op, br_row *const *rows, size_t count, br_er
 static void map_destroy(br_op *op)
 {
     map *m = (map *)op;
-    if (m->conf->explode) br_arena_destroy(m->arena);
+    br_arena_destroy(m->arena);
     br_free(m->pending);
     br_buf_dispose(&m->text);
     br_free(m);
@@ -213,6 +214,6 @@ br_op *br_map_create(const br_map_conf *conf, br_task_context *context)
     map *m = BR_NEW(map);
     m->op = (br_op){.class = &map_class, .id = conf->id, .context = context, .store = SIZE_MAX};
     m->conf = conf;
-    m->arena = conf->explode ? br_arena_create(ARENA_BLOCK_BYTES) : context->arena;
+    m->arena = br_arena_create(ARENA_BLOCK_BYTES);
     return &m->op;
 }

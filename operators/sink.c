@@ -8,11 +8,14 @@
 
 #include <inttypes.h>
 
+enum { ARENA_BLOCK_BYTES = 16 * 1024 };
+
 typedef struct sink {
     br_op op;
     const br_sink_conf *conf;
     br_rng rng;        /* salts */
     br_buf key, value; /* of the record being made */
+    br_arena *arena;   /* what goes into them; dies with each call of process */
 } sink;
 
 /* ---- value ---- */
@@ -51,7 +54,7 @@ static br_status json_value(sink *s, const br_row *row, br_bytes *value, br_err 
     br_json_open(&copy.out, '{');
     if (shape->whole && row->slots[shape->whole_slot].kind == BR_JSON) {
         br_bytes whole = row->slots[shape->whole_slot].s;
-        br_status st = br_json_fields(whole, s->op.context->arena, copy_field, &copy, why);
+        br_status st = br_json_fields(whole, s->arena, copy_field, &copy, why);
         if (st != BR_OK) return st;
     }
     for (size_t i = 0; i < shape->count; i++) put_field(&copy.out, shape, i, row);
@@ -88,7 +91,7 @@ static br_status eval_key(sink *s, const br_row *row, br_bytes *key, br_err *why
 {
     br_value v;
     const br_expr *expr = s->conf->key;
-    br_status st = br_expr_eval(expr, row, s->op.context->arena, &v, why);
+    br_status st = br_expr_eval(expr, row, s->arena, &v, why);
     if (st < 0) return br_wrap(why, "key `%s`", br_expr_text(expr));
     if (v.kind == BR_JSON)
         return br_fail(why, BR_ERR_BAD_RECORD,
@@ -153,14 +156,17 @@ static br_status send_row(sink *s, const br_row *row, br_err *err)
 
 static br_status sink_process(br_op *op, br_row *const *rows, size_t count, br_err *err)
 {
+    sink *s = (sink *)op;
     br_status st = BR_OK;
-    for (size_t i = 0; i < count && st == BR_OK; i++) st = send_row((sink *)op, rows[i], err);
+    for (size_t i = 0; i < count && st == BR_OK; i++) st = send_row(s, rows[i], err);
+    br_arena_reset(s->arena);
     return st;
 }
 
 static void sink_destroy(br_op *op)
 {
     sink *s = (sink *)op;
+    br_arena_destroy(s->arena);
     br_buf_dispose(&s->key);
     br_buf_dispose(&s->value);
     br_free(s);
@@ -181,5 +187,6 @@ br_op *br_sink_create(const br_sink_conf *conf, br_task_context *context, uint64
     s->op = (br_op){.class = &sink_class, .id = conf->id, .context = context, .store = SIZE_MAX};
     s->conf = conf;
     s->rng = (br_rng){seed};
+    s->arena = br_arena_create(ARENA_BLOCK_BYTES);
     return &s->op;
 }
