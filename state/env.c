@@ -136,3 +136,9 @@ int br_env_store_index(const br_env *env, const char *id)
         if (strcmp(env->stores[i].id, id) == 0) return (int)i;
     return -1;
 }
+
+const char *br_env_store_id(const br_env *env, size_t store)
+{
+    BR_ASSERT(store < env->store_count);
+    return env->stores[store].id;
+}

@@ -78,5 +78,7 @@ BR_MUST_USE br_status br_env_scan(br_env *env, size_t store, br_bytes from, br_e
 BR_MUST_USE br_status br_env_peek(br_env **out, const char *dir, br_err *err);
 /* Index of the store with this operator id, or -1. */
 int br_env_store_index(const br_env *env, const char *id);
+/* Its opposite; borrows env. */
+const char *br_env_store_id(const br_env *env, size_t store);
 
 #endif

@@ -365,7 +365,8 @@ static br_status check_file(checker *c, uint64_t txn_id, br_env_file *out)
     if (txn_id != 0) newest = txn_id & 1; /* LMDB writes them in turn */
     const meta *m = &metas[newest];
     if (txn_id != 0 && m->txn_id != txn_id) return BR_NOT_FOUND;
-    if (!is_plausible(c, m)) return damaged(c, newest, "its number of pages or map size makes no sense");
+    if (!is_plausible(c, m))
+        return damaged(c, newest, "its number of pages or map size makes no sense");
     *out = (br_env_file){.txn_id = m->txn_id, .map_bytes = m->map_bytes};
     return check_trees(c, m);
 }

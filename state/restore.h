@@ -2,9 +2,13 @@
  * Shape:     begin -> add records in log order -> finish
  * Invariant: the result does not depend on where in the log a version stands (DESIGN.md section 3):
  *            a zombie's old row behind a newer one changes nothing. Progress is kept: every chunk
- * is one transaction with the changelog offset up to which it is applied. Memory:    one chunk
- * (chunk_bytes); an empty store is filled in key order (MDB_APPEND). Thread:    one; the
- * environment must not be used by others meanwhile. */
+ *            is one transaction with the changelog offset up to which it is applied.
+ *            That offset never passes a record whose key is to be mended, so that a restore that
+ *            goes on after a crash or a pause finds it again: mending is forgotten only once the
+ *            task has committed.
+ * Memory:    one chunk (chunk_bytes), and the keys to mend.
+ *            An empty store is filled in key order (MDB_APPEND).
+ * Thread:    one; the environment must not be used by others meanwhile. */
 #ifndef BR_STATE_RESTORE_H
 #define BR_STATE_RESTORE_H
 
