@@ -166,7 +166,8 @@ settings: {{commit_interval: 10ms{settings}}}
     def test_54_changelog__hostile_bytes__error_with_place_and_no_crash(self):
         self.create(self.topic, 1)
         self.feed(b"a")
-        hostile = (b"\x04\x22\x4d", b"\x1a\xff\xff\xff\xff\x0f", b"\x1a\x05\x08", b"\x12\x01\x08")
+        hostile = (b"\x04\x22\x4d", b"\x1a\xff\xff\xff\xff\x0f", b"\x1a\x05\x08",
+                   b"\x12\x01\x08")
         for number, value in enumerate(hostile):
             self.job_name = self.name(f"job{number}")
             job, changelog = self.count_job(), f"{self.job_name}-g-changelog"
@@ -194,7 +195,8 @@ settings: {{commit_interval: 10ms{settings}}}
         self.assertEqual(count, len(self.query_counts()))
 
     def query_counts(self):
-        done = self.brine("query", self.job_name, "g", "--state-dir", self.state, "--json", code=None)
+        done = self.brine("query", self.job_name, "g", "--state-dir", self.state, "--json",
+                          code=None)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     @flow.local_only

@@ -21,10 +21,12 @@ class Totals(flow.Flow):
         super().setUp()
         self.clicks, self.out = self.name("ad-clicks"), self.name("clicks-per-ad")
         self.job_name = self.name("job")
-        text = EXAMPLE.replace("topic: ad-clicks", f"topic: {self.clicks}")
-        text = text.replace("topic: clicks-per-ad", f"topic: {self.out}")
-        text = text.replace("name: ad-clicks", f"name: {self.job_name}")
-        self.assertEqual(3, text.count(self.unique))
+        text = EXAMPLE
+        for old, new in (("name: ad-clicks", f"name: {self.job_name}"),
+                         ("topic: ad-clicks", f"topic: {self.clicks}"),
+                         ("topic: clicks-per-ad", f"topic: {self.out}")):
+            self.assertEqual(1, text.count(old), f"the example no longer says `{old}` once")
+            text = text.replace(old, new)
         self.example = self.job(text)
 
     def click_lines(self, count=COUNT, seed=1):

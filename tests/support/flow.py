@@ -99,8 +99,8 @@ class Flow(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return path
 
-    def run_args(self, job, *options):
-        return ("run", job, "--state-dir", self.state, *options)
+    def run_args(self, job, *options, state=None):
+        return ("run", job, "--state-dir", state or self.state, *options)
 
     def run_job(self, job, *options, **how):
         """Runs a job up to the end of its sources; returns the summary's counts."""
@@ -108,11 +108,11 @@ class Flow(unittest.TestCase):
         return json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else None
 
     @contextlib.contextmanager
-    def running(self, job, *options):
+    def running(self, job, *options, state=None):
         """The job in the background; ended by SIGTERM, which must commit and give 0."""
         with open(self.work / "background.log", "ab") as log:
             process = subprocess.Popen(  # pylint: disable=consider-using-with
-                [*BRINE, *map(str, self.run_args(job, *options)), *self.log_flags],
+                [*BRINE, *map(str, self.run_args(job, *options, state=state)), *self.log_flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.work)
         try:
             yield process

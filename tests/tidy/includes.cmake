@@ -13,6 +13,7 @@ set(folders
   "jobs/.* : jobs/ operators/ proto/ runtime/base/"
   "operators/.* : operators/ state/ proto/ runtime/base/"
   "state/.* : state/ proto/ runtime/base/"
+  "tests/kafka/.* : fixture.h tests/ runtime/ operators/ proto/"
   "tests/.* : tests/ support/ unit/ fuzz/ runtime/ jobs/ operators/ state/ proto/")
 
 # third-party header : files that may include it
@@ -21,7 +22,7 @@ set(third_party
   "lmdb\\.h : state/.* runtime/log/local[a-z_]*\\.[ch] tests/unit/(state|runtime)/.*"
   "lz4[a-z]*\\.h : state/.*"
   "simdjson\\.h : operators/[a-z_]*\\.[ch]pp"
-  "(lua|lauxlib|lualib)\\.h : operators/expr_lua[a-z_]*\\.[ch]"
+  "(lua|lauxlib|lualib)\\.h : operators/(expr_lua|lua_)[a-z_]*\\.[ch]"
   "yaml\\.h : jobs/yaml\\.c"
   "xxhash\\.h : runtime/base/hash\\.c"
   "protobuf-c/.* : state/.* operators/.* jobs/.* runtime/.* tests/.*"
@@ -30,9 +31,9 @@ set(third_party
   "(algorithm|charconv|cmath|cstdint|cstring|limits|memory|new) : operators/[a-z_]*\\.[ch]pp"
   "(string|string_view|utility|vector) : operators/[a-z_]*\\.[ch]pp")
 
-string(CONCAT libc "^(assert|ctype|dirent|errno|fcntl|float|getopt|inttypes|limits|locale|math|poll"
-       "|pthread|sched|setjmp|signal|spawn|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib"
-       "|string|strings|time|unistd|(sys|netinet|arpa|linux)/[a-z]+)\\.h$")
+string(CONCAT libc "^(assert|ctype|dirent|errno|fcntl|float|ftw|getopt|inttypes|limits|locale|math"
+       "|poll|pthread|sched|setjmp|signal|spawn|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib"
+       "|string|strings|syslog|time|unistd|(sys|netinet|arpa|linux)/[a-z]+)\\.h$")
 
 # Sets <out> to TRUE if text matches one of the space-separated patterns as a whole.
 function(matches_one out text patterns)

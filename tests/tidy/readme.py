@@ -32,8 +32,8 @@ def main():
         os.symlink(binary, f"{folder}/build/brine")
         for block in commands:
             print(f"--- {block}", flush=True)
-            done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder, timeout=120,
-                                  stdin=subprocess.DEVNULL, check=False)
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder,
+                                  timeout=120, stdin=subprocess.DEVNULL, check=False)
             if done.returncode != 0:
                 sys.exit(f"this block of README.md ended with {done.returncode}")
     print(f"{len(commands)} blocks run")
