@@ -219,7 +219,7 @@ void br_kafka_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t what,
     } else if (what == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
         give(c, list);
     } else {
-        br_log_line(BR_WARN, "the group's assignment failed", " group=%s reason=\"%s\"", c->group,
+        br_log_line(BR_WARN, "the group's assignment failed", "group=%s reason=\"%s\"", c->group,
                     rd_kafka_err2str(what));
         rd_kafka_assign(rk, NULL);
     }

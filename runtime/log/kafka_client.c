@@ -47,7 +47,7 @@ static void take_line(const rd_kafka_t *rk, int level, const char *facility, con
     if (level >= LOG_DEBUG && !client->user_debug) return;
     /* One client's setting is another's "will be ignored": a user sets them for all at once. */
     br_level shown = strcmp(facility, "CONFWARN") == 0 ? BR_DEBUG : level_of(level);
-    br_log_line(shown, "librdkafka", " facility=%s text=\"%s\"", facility, text);
+    br_log_line(shown, "librdkafka", "facility=%s text=\"%s\"", facility, text);
 }
 
 /* ---- configuration ---- */
@@ -191,7 +191,7 @@ void br_kafka_client_close(br_kafka_client *client)
         free_ending(end);
     } else {
         pthread_detach(thread);
-        br_log_line(BR_ERROR, "librdkafka does not end; its client is left behind", " wait_ms=%d",
+        br_log_line(BR_ERROR, "librdkafka does not end; its client is left behind", "wait_ms=%d",
                     BR_KAFKA_TIMEOUT_MS);
     }
 }

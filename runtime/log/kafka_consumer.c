@@ -12,8 +12,9 @@
 enum {
     /* While a rebalance waits in the main queue, nothing is fetched for any partition. */
     MAIN_QUEUE_EVERY_MS = 50,
-    /* Below 2.3 closing a cooperative member before its first assignment crashes. */
-    FIRST_ASSIGNMENT_WAIT_MS = 5000,
+    /* Both together leave a worker time to end within the usual 10 s after a SIGTERM. */
+    STEADY_WAIT_MS = 3000,
+    LEAVE_WAIT_MS = 5000,
 };
 
 /* ---- open ---- */
@@ -204,7 +205,7 @@ static br_status take_group_error(br_kafka_consumer *c, const rd_kafka_message_t
         *err = seen;
         return seen.status;
     }
-    br_log_line(BR_WARN, "trouble with the group", " text=\"%s\"", seen.message);
+    br_log_line(BR_WARN, "trouble with the group", "text=\"%s\"", seen.message);
     return BR_OK;
 }
 
@@ -335,11 +336,13 @@ br_status br_kafka_consumer_commit(br_consumer *base, const br_tp *at, const int
 
 /* ---- close ---- */
 
-static void await_first_assignment(br_kafka_consumer *c)
+/* A member that leaves while a rebalance is on its way may stay in the group until its session
+ * times out, and below 2.3 leaving before the first assignment crashes. */
+static void await_steady_group(br_kafka_consumer *c)
 {
-    int64_t until = br_mono_ms(&br_system_clock) + FIRST_ASSIGNMENT_WAIT_MS;
+    int64_t until = br_mono_ms(&br_system_clock) + STEADY_WAIT_MS;
     rd_kafka_message_t *message;
-    while (!c->joined && br_mono_ms(&br_system_clock) < until)
+    while (!(c->joined && atomic_load(&c->client->steady)) && br_mono_ms(&br_system_clock) < until)
         if ((message = rd_kafka_consumer_poll(c->client->rk, 20)))
             rd_kafka_message_destroy(message);
 }
@@ -349,12 +352,12 @@ static void leave_group(br_kafka_consumer *c)
 {
     rd_kafka_queue_t *events = rd_kafka_queue_new(c->client->rk);
     rd_kafka_error_t *error = rd_kafka_consumer_close_queue(c->client->rk, events);
-    int64_t until = br_mono_ms(&br_system_clock) + BR_KAFKA_TIMEOUT_MS;
+    int64_t until = br_mono_ms(&br_system_clock) + LEAVE_WAIT_MS;
     while (!error && !rd_kafka_consumer_closed(c->client->rk)) {
         rd_kafka_queue_poll_callback(events, 20);
         if (br_mono_ms(&br_system_clock) < until) continue;
-        br_log_line(BR_ERROR, "the group was not left in time", " group=%s wait_ms=%d", c->group,
-                    BR_KAFKA_TIMEOUT_MS);
+        br_log_line(BR_ERROR, "the group was not left in time", "group=%s wait_ms=%d", c->group,
+                    LEAVE_WAIT_MS);
         break;
     }
     if (error) rd_kafka_error_destroy(error);
@@ -364,7 +367,7 @@ static void leave_group(br_kafka_consumer *c)
 void br_kafka_consumer_close(br_consumer *base)
 {
     br_kafka_consumer *c = (br_kafka_consumer *)base;
-    if (rd_kafka_version() < 0x02030000) await_first_assignment(c);
+    if (br_kafka_commits_need_guard()) await_steady_group(c); /* else the state is not known */
     if (c->joined || rd_kafka_version() >= 0x02030000) leave_group(c);
     free_consumer(c);
 }
