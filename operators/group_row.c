@@ -115,6 +115,11 @@ static br_status decode(const void *self, br_entry *entry, br_bytes bytes, br_er
     return st;
 }
 
+static size_t heap(const void *self, const void *payload)
+{
+    return br_group_acc_heap(self, payload);
+}
+
 br_row_type br_group_row_type(const br_group_conf *conf)
 {
     return (br_row_type){
@@ -124,6 +129,7 @@ br_row_type br_group_row_type(const br_group_conf *conf)
         .dispose = dispose,
         .encode = encode,
         .decode = decode,
+        .heap = heap,
     };
 }
 

@@ -208,6 +208,12 @@ static br_status decode(const void *self, br_entry *entry, br_bytes bytes, br_er
     return st;
 }
 
+static size_t heap(const void *self, const void *payload)
+{
+    (void)self;
+    return ((const br_partials *)payload)->heap;
+}
+
 br_row_type br_merge_row_type(const br_group_conf *conf)
 {
     return (br_row_type){
@@ -217,6 +223,7 @@ br_row_type br_merge_row_type(const br_group_conf *conf)
         .dispose = dispose,
         .encode = encode,
         .decode = decode,
+        .heap = heap,
     };
 }
 
