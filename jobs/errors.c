@@ -20,17 +20,26 @@ static bool known(const br_job_errors *errors, int line, int column, const char 
     return false;
 }
 
+static bool is_before(int line, int column, const br_job_error *other)
+{
+    return line != other->line ? line < other->line : column < other->column;
+}
+
 void br_job_errors_add(br_job_errors *errors, int line, int column, const char *path,
                        const char *message)
 {
     if (errors->count == BR_JOB_ERRORS_MAX || known(errors, line, column, path, message)) return;
-    if (errors->count == BR_JOB_ERRORS_MAX - 1) {
+    bool last = errors->count == BR_JOB_ERRORS_MAX - 1;
+    if (last) {
         line = column = 0;
         path = "";
         message = "there are more errors; correct these first";
     }
     errors->at = br_grow(errors->at, &errors->cap, errors->count + 1, sizeof(*errors->at));
-    errors->at[errors->count++] = (br_job_error){line, column, br_strdup(path), br_strdup(message)};
+    size_t at = errors->count++;
+    for (; !last && at > 0 && is_before(line, column, &errors->at[at - 1]); at--)
+        errors->at[at] = errors->at[at - 1];
+    errors->at[at] = (br_job_error){line, column, br_strdup(path), br_strdup(message)};
 }
 
 void br_job_errors_dispose(br_job_errors *errors)

@@ -1,4 +1,4 @@
-/* jobs/errors.h - all that is wrong with a job file, in the order in which it was found.
+/* jobs/errors.h - all that is wrong with a job file, in the order of the places.
  * Invariant: one line, column, path and message stands once, however often a stage finds it; the
  *            list is bounded, so a hostile file cannot make it grow.
  * Thread:    one. */

@@ -52,6 +52,15 @@ static yaml_mark_t mark_of(br_bytes text, size_t offset)
     return mark;
 }
 
+/* The first byte of the character with this index; libyaml's marks count characters. */
+static char byte_at(br_bytes text, size_t index)
+{
+    size_t at = 0;
+    for (; at < text.len; at++)
+        if (((unsigned char)text.data[at] & 0xc0) != 0x80 && index-- == 0) return text.data[at];
+    return '\0';
+}
+
 static void add_parser_error(reader *in)
 {
     const yaml_parser_t *parser = &in->parser;
@@ -64,11 +73,12 @@ static void add_parser_error(reader *in)
     }
     (void)snprintf(message, sizeof(message), "not YAML: %s%s%s",
                    parser->context ? parser->context : "", parser->context ? ": " : "", problem);
-    if (strstr(problem, "cannot start any token") && parser->problem_mark.index < in->text.len &&
-        memchr(in->text.data +
-                   (parser->problem_mark.index > 0 ? parser->problem_mark.index - 1 : 0),
-               '\t', 2))
+    char c = byte_at(in->text, parser->problem_mark.index);
+    if (strstr(problem, "cannot start any token") && c == '\t')
         (void)snprintf(message, sizeof(message), "not YAML: a tab cannot indent; use spaces");
+    else if (strstr(problem, "cannot start any token"))
+        (void)snprintf(message, sizeof(message),
+                       "not YAML: a text that begins with %c must stand in quotes", c);
     add_error(in, parser->problem_mark, message);
 }
 
