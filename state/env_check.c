@@ -378,11 +378,9 @@ br_status br_env_check(const char *path, uint64_t txn_id, br_env_file *out, br_e
     if (c.fd < 0 && errno == ENOENT) return BR_NOT_FOUND;
     struct stat at;
     br_status status;
-    if (c.fd < 0 || fstat(c.fd, &at) != 0)
+    if (c.fd < 0 || fstat(c.fd, &at) != 0) {
         status = br_fail_errno(err, BR_ERR_IO, errno, "cannot open %s", path);
-    else if (at.st_size == 0)
-        status = BR_NOT_FOUND;
-    else {
+    } else {
         c.file_bytes = (uint64_t)at.st_size;
         status = check_file(&c, txn_id, out);
     }

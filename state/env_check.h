@@ -15,8 +15,8 @@ typedef struct br_env_file {
 } br_env_file;
 
 /* txn_id: whose tree to check (a reader's, while it holds that transaction); 0: the last one, and
- * nobody may be writing. BR_NOT_FOUND: no file, an empty one, or that transaction is not among the
- * last two any more. BR_ERR_CORRUPT: damaged, with what and where. BR_ERR_IO. */
+ * nobody may be writing. BR_NOT_FOUND: no file, or that transaction is not among the last two any
+ * more. BR_ERR_CORRUPT: damaged, with what and where. BR_ERR_IO. */
 BR_MUST_USE br_status br_env_check(const char *path, uint64_t txn_id, br_env_file *out,
                                    br_err *err);
 
