@@ -67,10 +67,11 @@ static br_status compile_lua(br_expr *expr, br_bytes text, br_scope *scope, br_e
 
 static br_status compile(br_expr *expr, br_bytes text, br_scope *scope, br_err *err)
 {
+    bool final;
     br_status st = check_text(text, err);
     if (st != BR_OK) return st;
-    st = br_expr_parse(text, &expr->root, err);
-    if (st == BR_ERR_CONFIG) st = compile_lua(expr, text, scope, err);
+    st = br_expr_parse(text, &expr->root, &final, err);
+    if (st == BR_ERR_CONFIG && !final) st = compile_lua(expr, text, scope, err);
     if (st == BR_OK && expr->root) st = br_expr_resolve(expr->root, scope, err);
     return st == BR_OK ? BR_OK : br_wrap(err, "expression `%.200s`", expr->text);
 }

@@ -83,7 +83,8 @@ typedef struct br_token {
     br_expr_node *node; /* owned */
 } br_token;
 
-/* The token at offset `at` of text, or behind blanks there. BR_ERR_CONFIG with the column. */
+/* The token at offset `at` of text, or behind blanks there. With the column: BR_ERR_CONFIG,
+ * BR_ERR_LIMIT (a number that is too large). */
 BR_MUST_USE br_status br_expr_token(br_bytes text, size_t at, br_token *out, br_err *err);
 /* @key, @header.NAME …: text[at] is the @. *used: its length. */
 BR_MUST_USE br_status br_expr_token_meta(br_bytes text, size_t at, br_expr_node **out, size_t *used,
@@ -94,8 +95,9 @@ const char *br_expr_op_text(br_expr_op op);
 
 br_expr_node *br_expr_node_create(br_expr_kind kind, size_t at);
 void br_expr_node_destroy(br_expr_node *node); /* and its args; NULL is fine */
-/* Reads the whole text natively. BR_ERR_CONFIG, BR_ERR_LIMIT. */
-BR_MUST_USE br_status br_expr_parse(br_bytes text, br_expr_node **out, br_err *err);
+/* Reads the whole text natively. BR_ERR_CONFIG, BR_ERR_LIMIT. *final: a function was called
+ * wrongly, so that reading the text in another way would only put the error off. */
+BR_MUST_USE br_status br_expr_parse(br_bytes text, br_expr_node **out, bool *final, br_err *err);
 /* Finds the slots of all fields of the tree. */
 BR_MUST_USE br_status br_expr_resolve(br_expr_node *node, br_scope *scope, br_err *err);
 

@@ -98,12 +98,12 @@ static br_status number(br_bytes text, br_token *out, br_err *err)
     if (br_identifier_len(from(text, len)) > 0)
         return br_fail(err, BR_ERR_CONFIG, "a number and a name with nothing between them");
     if (whole && !br_int128_parse(out->text, &integer))
-        return br_fail(err, BR_ERR_CONFIG, "a number beyond 128 bits");
+        return br_fail(err, BR_ERR_LIMIT, "a number beyond 128 bits");
     char *copy = br_strndup(text.data, len);
     br_value value = whole ? br_value_i128(integer) : br_value_float(strtod(copy, NULL));
     br_free(copy);
     if (value.kind == BR_FLOAT && !isfinite(value.f))
-        return br_fail(err, BR_ERR_CONFIG, "a number too large for a float");
+        return br_fail(err, BR_ERR_LIMIT, "a number too large for a float");
     out->kind = TOKEN_LITERAL;
     out->node = br_expr_node_create(EXPR_LITERAL, out->at);
     out->node->value = value;

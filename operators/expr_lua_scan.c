@@ -279,6 +279,19 @@ static br_status scan_text(scan *s, size_t len)
     return BR_OK;
 }
 
+/* Lua would read a decimal integer beyond 64 bits as a float, and lose its last digits. */
+static br_status scan_number(scan *s)
+{
+    size_t len = number_len(rest_of(s));
+    br_bytes digits = br_bytes_of(s->text.data + s->at, len);
+    br_i128 v = 0;
+    bool decimal = true;
+    for (size_t i = 0; i < len; i++)
+        decimal = decimal && digits.data[i] >= '0' && digits.data[i] <= '9';
+    if (!decimal || (br_int128_parse(digits, &v) && v <= INT64_MAX)) return scan_text(s, len);
+    return fail(s, "an integer beyond 64 bits, which Lua cannot hold");
+}
+
 static br_status scan_next(scan *s)
 {
     char c = peek(s, 0);
@@ -296,7 +309,7 @@ static br_status scan_next(scan *s)
         s->chunk->only_lua = true;
         return scan_text(s, long_text_len(rest));
     }
-    if (c >= '0' && c <= '9') return scan_text(s, number_len(rest));
+    if (c >= '0' && c <= '9') return scan_number(s);
     if (c == '@') return scan_meta(s);
     if (c == '.' && (peek(s, 1) == '"' || peek(s, 1) == '\'')) return scan_path(s);
     if (strchr("()[]{}", c)) return scan_bracket(s, c);

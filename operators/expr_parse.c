@@ -9,6 +9,7 @@ typedef struct parser {
     br_bytes text;
     br_token token; /* the next one; its node is owned */
     int depth;
+    bool final; /* as in br_expr_parse */
     br_err *err;
 } parser;
 
@@ -120,6 +121,7 @@ static br_status parse_call(parser *p, br_expr_node **out)
     if (st == BR_OK) {
         st = br_function_check(fn, call->arg_count, p->err);
         st = st == BR_OK ? check_separator(p, call) : br_expr_fail_at(name.at, p->err);
+        p->final = st != BR_OK;
     }
     if (st == BR_OK)
         *out = call;
@@ -201,13 +203,14 @@ static br_status parse_binary(parser *p, int binds_min, br_expr_node **out)
     return st;
 }
 
-br_status br_expr_parse(br_bytes text, br_expr_node **out, br_err *err)
+br_status br_expr_parse(br_bytes text, br_expr_node **out, bool *final, br_err *err)
 {
     parser p = {.text = text, .err = err};
     *out = NULL;
     br_status st = advance(&p);
     if (st == BR_OK) st = parse_binary(&p, 1, out);
     if (st == BR_OK && p.token.kind != TOKEN_END) st = fail_unexpected(&p, "an operator");
+    *final = p.final;
     if (st == BR_OK) return BR_OK;
     br_expr_node_destroy(p.token.node);
     br_expr_node_destroy(*out);
