@@ -166,13 +166,19 @@ static void add_as_floats(br_exact_sum *sum, br_i128 v)
     }
 }
 
-/* The nearest double to all that was added; there are floats. */
+/* A copy with the integers among the floats, of which there are some. */
+static br_exact_sum all_as_floats(const br_exact_sum *sum)
+{
+    br_exact_sum all = {0};
+    const double *parts = parts_of(sum);
+    for (uint32_t i = 0; i < sum->count; i++) add_float(&all, parts[i]);
+    if (sum->has_integers) add_as_floats(&all, br_i128_of(sum->integers));
+    return all;
+}
+
 static double rounded(const br_exact_sum *sum)
 {
-    if (!sum->has_integers) return round_parts(parts_of(sum), sum->count);
-    br_exact_sum all = {0};
-    br_exact_sum_merge(&all, sum);
-    add_as_floats(&all, br_i128_of(sum->integers));
+    br_exact_sum all = all_as_floats(sum);
     double nearest = round_parts(parts_of(&all), all.count);
     br_exact_sum_dispose(&all);
     return nearest;
@@ -202,11 +208,33 @@ static double divide(br_i128 v, uint64_t n)
     return ldexp(v < 0 ? -(double)quotient : (double)quotient, -shift);
 }
 
+/* Takes f * n away without loss: a product of doubles is its rounding and, by fma, the rest. */
+static void subtract_product(br_exact_sum *sum, double f, uint64_t n)
+{
+    const double factors[] = {(double)(n >> 32) * 0x1p32, (double)(n & UINT32_MAX)};
+    for (size_t i = 0; i < BR_COUNTOF(factors); i++) {
+        double product = f * factors[i];
+        add_float(sum, -product);
+        add_float(sum, -fma(f, factors[i], -product));
+    }
+}
+
+/* The sum is rounded, then divided; what these two roundings left over is divided as well. */
+static double divide_floats(const br_exact_sum *sum, uint64_t n)
+{
+    br_exact_sum rest = all_as_floats(sum);
+    double mean = round_parts(parts_of(&rest), rest.count) / (double)n;
+    subtract_product(&rest, mean, n);
+    mean += round_parts(parts_of(&rest), rest.count) / (double)n;
+    br_exact_sum_dispose(&rest);
+    return mean;
+}
+
 void br_exact_sum_mean(const br_exact_sum *sum, uint64_t n, br_value *out)
 {
     *out = br_value_null();
     if (sum->count > 0) {
-        *out = br_value_float(rounded(sum) / (double)n);
+        *out = br_value_float(divide_floats(sum, n));
     } else if (sum->has_integers) {
         *out = br_value_float(divide(br_i128_of(sum->integers), n));
     }

@@ -34,8 +34,8 @@ void br_exact_sum_add(br_exact_sum *sum, const br_value *v);
 void br_exact_sum_merge(br_exact_sum *sum, const br_exact_sum *other);
 /* Nothing added: null. Only integers: the integer. Else the nearest float, half to even. */
 void br_exact_sum_result(const br_exact_sum *sum, br_value *out);
-/* The sum divided by n > 0. Of integers alone: the nearest float; else the nearest float of the
- * sum, divided. Nothing added: null. */
+/* The sum divided by n > 0: the nearest float (with floats in it, next to a tie, one of the two
+ * nearest). So the mean of equal values is that value. Nothing added: null. */
 void br_exact_sum_mean(const br_exact_sum *sum, uint64_t n, br_value *out);
 /* Borrows sum. */
 void br_exact_sum_encode(const br_exact_sum *sum, Brine__State__Accumulator *out);

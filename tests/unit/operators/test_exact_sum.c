@@ -334,7 +334,7 @@ static void exact_sum__mean__nearest_double(void **state)
     }
 }
 
-static void exact_sum__random_means__as_long_double_where_exact(void **state)
+static void exact_sum__random_means__as_division_of_doubles(void **state)
 {
     /* Claim: for dividends and divisors that a double holds, the mean is IEEE division. */
     (void)state;
@@ -349,6 +349,25 @@ static void exact_sum__random_means__as_long_double_where_exact(void **state)
         br_value v;
         br_exact_sum_mean(&sum, n, &v);
         assert_float_equal_bits(v.f + 0.0, -(double)total / (double)n + 0.0);
+    }
+}
+
+static void exact_sum__mean_of_equal_floats__that_float(void **state)
+{
+    /* Claim: a mean loses nothing to the rounding of the sum. */
+    (void)state;
+    uint64_t seed = (uint64_t)time(NULL);
+    print_message("seed %" PRIu64 "\n", seed);
+    br_rng rng = {seed};
+    for (int round = 0; round < 500; round++) {
+        double f = round == 0 ? 0.1 : random_float(&rng, 900);
+        uint64_t n = 1 + br_rng_below(&rng, 100);
+        br_exact_sum sum = {0};
+        for (uint64_t i = 0; i < n; i++) add_float(&sum, f);
+        br_value v;
+        br_exact_sum_mean(&sum, n, &v);
+        assert_float_equal_bits(v.f, f);
+        br_exact_sum_dispose(&sum);
     }
 }
 
@@ -395,7 +414,8 @@ int main(void)
         cmocka_unit_test(exact_sum__beyond_its_bounds__refused_and_kept),
         cmocka_unit_test(exact_sum__not_a_number__refused),
         cmocka_unit_test(exact_sum__mean__nearest_double),
-        cmocka_unit_test(exact_sum__random_means__as_long_double_where_exact),
+        cmocka_unit_test(exact_sum__random_means__as_division_of_doubles),
+        cmocka_unit_test(exact_sum__mean_of_equal_floats__that_float),
         cmocka_unit_test(exact_sum__hostile_bytes__corrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
