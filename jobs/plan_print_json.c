@@ -48,8 +48,16 @@ static void put_fields(br_json_out *out, const br_layout *layout)
     const br_path *paths;
     const char *const *names;
     const uint32_t *slots;
+    bool whole = false;
     size_t count = br_layout_fields(layout, &paths, &names, &slots);
-    put_list(out, "fields", names, count);
+    br_json_name(out, BR_LITERAL("fields"));
+    br_json_open(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        whole = whole || paths[i].count == 0;
+        if (paths[i].count > 0) br_json_text(out, br_str(names[i]));
+    }
+    br_json_close(out, ']');
+    br_json_put_bool(out, "whole_record", whole);
 }
 
 static void put_stage(br_json_out *out, const br_stage *stage)
