@@ -2,6 +2,7 @@
 #include "operators/expr_internal.h"
 
 #include "operators/literal.h"
+#include "operators/lua_sandbox.h"
 #include "runtime/base/alloc.h"
 
 #include <math.h>
@@ -199,6 +200,13 @@ static bool keyword(br_bytes name, br_token *out)
     return false;
 }
 
+/* math.pi and the like: no field natively either, or it would be null for every record. */
+static bool is_lua_name(const br_path *path)
+{
+    return path->count > 1 && path->steps[1].name &&
+           br_lua_has_member(br_str(path->steps[0].name), br_str(path->steps[1].name));
+}
+
 static br_status field(br_bytes text, br_token *out, br_err *err)
 {
     br_path path;
@@ -207,6 +215,10 @@ static br_status field(br_bytes text, br_token *out, br_err *err)
     out->text = br_bytes_of(text.data, used);
     out->at += st == BR_OK ? 0 : used;
     if (st != BR_OK) return st;
+    if (is_lua_name(&path)) {
+        br_path_dispose(&path);
+        return br_fail(err, BR_ERR_CONFIG, "`%.*s` is a name of Lua", (int)used, text.data);
+    }
     out->kind = TOKEN_FIELD;
     out->node = br_expr_node_create(EXPR_FIELD, out->at);
     out->node->path = path;

@@ -101,13 +101,15 @@ static bool same_argument(const br_expr_node *a, const br_expr_node *b)
     return a->meta == b->meta && (a->meta != EXPR_HEADER || strcmp(a->name, b->name) == 0);
 }
 
-/* A field of one plain name keeps it, so that Lua's messages read well. */
+/* A field of one plain name keeps it, so that Lua's messages read well, unless that would hide
+ * something of the sandbox. */
 static void print_argument(const br_lua_chunk *chunk, size_t i, br_buf *out)
 {
     const br_expr_node *arg = chunk->args[i];
     br_bytes name = br_bytes_of("", 0);
     if (arg->kind == EXPR_FIELD && arg->path.count == 1) name = br_str(arg->path.steps[0].name);
-    if (name.len > 0 && br_identifier_len(name) == name.len)
+    bool plain = name.len > 0 && br_identifier_len(name) == name.len;
+    if (plain && !br_lua_has_function(name) && !br_lua_has_library(name))
         br_buf_addb(out, name);
     else
         br_buf_printf(out, "__br%zu", i);
@@ -204,9 +206,12 @@ static void scan_keyword(scan *s, br_bytes word)
  * that is called type or table. */
 static bool is_sandbox_name(const scan *s, br_bytes word)
 {
-    size_t ahead;
+    size_t dot;
     if (br_lua_has_function(word)) return is_called(s, word.len);
-    return br_lua_has_library(word) && next_byte(s, word.len, &ahead) == '.';
+    if (next_byte(s, word.len, &dot) != '.') return false;
+    br_bytes member = br_bytes_of(s->text.data + s->at + dot + 1, s->text.len - s->at - dot - 1);
+    member.len = br_identifier_len(member);
+    return br_lua_has_member(word, member);
 }
 
 static br_status scan_word(scan *s, size_t len, bool member)

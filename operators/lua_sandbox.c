@@ -41,6 +41,14 @@ bool br_lua_has_library(br_bytes name)
     return contains(libraries, name);
 }
 
+bool br_lua_has_member(br_bytes library, br_bytes name)
+{
+    if (br_bytes_equal(library, br_str("math"))) return contains(math_functions, name);
+    if (br_bytes_equal(library, br_str("table"))) return contains(table_functions, name);
+    return br_bytes_equal(library, br_str("string")) &&
+           (contains(string_functions, name) || contains(pattern_functions, name));
+}
+
 /* Refusing makes Lua collect its garbage and ask again, then raise an error. */
 static void *allocate(void *arg, void *old, size_t old_size, size_t size)
 {

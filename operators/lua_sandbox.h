@@ -42,8 +42,9 @@ void br_lua_push_chunk(lua_State *L);
 /* Inside br_lua_call: ends it with what err (its own) says. */
 _Noreturn void br_lua_raise(lua_State *L);
 
-/* Whether the sandbox has a function or a library of this name. */
+/* Whether the sandbox has a function of this name; a library; a member of a library (math, pi). */
 bool br_lua_has_function(br_bytes name);
 bool br_lua_has_library(br_bytes name);
+bool br_lua_has_member(br_bytes library, br_bytes name);
 
 #endif
