@@ -11,9 +11,10 @@
 
 enum {
     PENDING_BYTES_MAX = 8 * 1024 * 1024,
-    /* Each may change pages of its own in three sub-databases; LMDB 0.9.24 gets slow, and leaks,
-     * beyond 131,071 changed pages in a transaction. */
-    PENDING_RECORDS_MAX = 16384,
+    /* LMDB 0.9.24 gets slow, and leaks, beyond 131,071 changed pages in a transaction. An append
+     * changes a page at most; compaction may change one in each of three sub-databases. */
+    PENDING_PAGES_MAX = 50000,
+    COMPACTED_PAGES = 3,
     KEPT_BYTES_MAX = 2 * PENDING_BYTES_MAX,
     EXTRA_BYTES_MAX = 4 * 1024 * 1024, /* key and headers of a record */
     KEY_HASH = 16,
@@ -45,6 +46,7 @@ typedef struct producer {
     br_buf bytes;
     pending *pending;
     size_t count, cap;
+    size_t pages;  /* that writing them may change */
     br_err broken; /* status BR_OK: not broken */
 } producer;
 
@@ -207,7 +209,7 @@ static void acknowledge(producer *p)
                 ref->base.last_offsets[i] = ref->queues[i].next_offset - 1;
         empty_queues(ref);
     }
-    p->count = 0;
+    p->count = p->pages = 0;
     br_buf_reset(&p->bytes);
     if (p->bytes.cap > KEPT_BYTES_MAX) br_buf_dispose(&p->bytes);
 }
@@ -290,6 +292,7 @@ br_status br_local_producer_send(br_producer *base, br_topic_ref *topic,
     br_local_record_encode(&p->bytes, timestamp, record->key, record->value, record->headers,
                            record->header_count);
     enqueue(p, &ref->queues[choose_partition(topic, record)], start);
-    if (p->count < PENDING_RECORDS_MAX && p->bytes.len < PENDING_BYTES_MAX) return BR_OK;
+    p->pages += ref->topic.compacted ? COMPACTED_PAGES : 1;
+    if (p->pages < PENDING_PAGES_MAX && p->bytes.len < PENDING_BYTES_MAX) return BR_OK;
     return br_local_producer_flush(base, err);
 }
