@@ -312,6 +312,11 @@ static void read__errors__say_where(void **state)
     assert_string_equal(f->err.message,
                         "JSON value, at byte 12 of 16: a text has an invalid escape or half a "
                         "surrogate pair");
+    read_all(f, "a", br_str("{\"b\":1,\"a\":tru}"));
+    assert_string_equal(f->err.message, "JSON value, at byte 11 of 15: neither true nor false");
+    read_all(f, "a", br_str("{\"b\":1 \"a\":2}"));
+    assert_string_equal(f->err.message, "JSON value of 13 bytes: not JSON: a comma, colon, bracket "
+                                        "or value is wrong");
     read_all(f, "a", br_str("{\"a\":1}{}"));
     assert_non_null(strstr(f->err.message, "at byte 7 of 9"));
 }
