@@ -339,6 +339,8 @@ static void add_unknown_error(binder *b, const br_yaml *node,
 {
     const char *names[64];
     br_buf allowed = {0};
+    /* Nearest names are dear; no file makes more of them than errors that are kept. */
+    if (b->errors->count == BR_JOB_ERRORS_MAX) return;
     BR_ASSERT(type->n_fields <= BR_COUNTOF(names));
     for (unsigned i = 0; i < type->n_fields; i++) {
         names[i] = type->fields[i].name;

@@ -10,8 +10,7 @@
 
 #include "jobs/job.h"
 
-/* Single operators and settings; fields that could not be bound are passed over. Finds by itself
- * what is wrong; fills nothing in. */
+/* Single operators and settings. Required fields may be missing: bind.c has said so. */
 void br_check_fields(const br_job *job, const Brine__Job__Job *spec, br_job_errors *errors);
 /* Ids and `from`, which it fills in, and the graph that they make. Every operator has a kind. */
 void br_check_graph(const br_job *job, Brine__Job__Job *spec, br_job_errors *errors);

@@ -49,6 +49,12 @@ static void check_count(const subject *at, const char *field, size_t found, size
                               "found %zu, up to %zu are allowed", found, max);
 }
 
+/* Lists that may be empty. Their bounds keep every later step short, whatever a file holds. */
+static void check_length(const subject *at, const char *field, size_t found, size_t max)
+{
+    if (found > max) check_count(at, field, found, max);
+}
+
 static bool name_is_good(const char *name)
 {
     size_t len = strlen(name);
@@ -57,7 +63,7 @@ static bool name_is_good(const char *name)
     return len > 0 && len <= BR_NAME_BYTES_MAX;
 }
 
-/* Names of columns or fields: each once. index -1 of the field's path: they stand in `name`s. */
+/* Each once. */
 static void check_names(const subject *at, const char *field, char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -122,10 +128,10 @@ static void check_source(const subject *at, const Brine__Job__Source *source)
     if (!csv && source->n_columns > 0)
         br_job_operator_error(at->job, at->errors, at->index, "columns",
                               "only `format: csv` has columns");
-    if (source->n_columns > BR_SLOTS_MAX)
-        check_count(at, "columns", source->n_columns, BR_SLOTS_MAX);
-    else
+    check_length(at, "columns", source->n_columns, BR_SLOTS_MAX);
+    if (source->n_columns <= BR_SLOTS_MAX)
         check_names(at, "columns", source->columns, source->n_columns);
+    check_length(at, "partitioned_by", source->n_partitioned_by, BR_GROUP_FIELDS_MAX);
     if (source->timestamp) check_path(at, "timestamp", source->timestamp);
     for (size_t i = 0; i < source->n_partitioned_by; i++) {
         char field[64];
@@ -139,6 +145,9 @@ static void check_map(const subject *at, const Brine__Job__Map *map)
     if (map->n_keep > 0 && map->n_drop > 0)
         br_job_operator_error(at->job, at->errors, at->index, "drop",
                               "`keep` and `drop` exclude each other: `keep` alone says it all");
+    check_length(at, "set", map->n_set, BR_SLOTS_MAX);
+    check_length(at, "keep", map->n_keep, BR_SLOTS_MAX);
+    check_length(at, "drop", map->n_drop, BR_SLOTS_MAX);
     check_given_names(at, "set", map->set, map->n_set);
     for (size_t i = 0; i < map->n_set; i++) {
         char field[64];

@@ -79,6 +79,11 @@ static void add_unknown_from(const checker *c, size_t index, const char *field, 
 
 static void check_from(const checker *c, size_t index, char *const *from, size_t count)
 {
+    if (count > BR_OPERATORS_MAX) {
+        br_job_operator_error(c->job, c->errors, index, "from", "found %zu, up to %d are allowed",
+                              count, BR_OPERATORS_MAX);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         char field[32];
         size_t target = br_graph_find(c->spec, from[i]);
@@ -136,16 +141,16 @@ static void check_read(const checker *c)
  * second of them would be taken for a replay of the first. */
 static void check_ways(const checker *c, size_t head)
 {
-    if (br_operator_is(c->spec->operators[head], BR_KIND_SINK) ||
-        br_operator_is(c->spec->operators[head], BR_KIND_MAP))
-        return;
+    int ways[BR_OPERATORS_MAX];
+    const br_operator *op = c->spec->operators[head];
+    if (!br_operator_is(op, BR_KIND_SOURCE) && !br_operator_is(op, BR_KIND_GROUP_BY)) return;
+    br_graph_ways(c->graph, c->spec, head, ways);
     for (size_t i = 0; i < c->spec->n_operators; i++)
-        if (br_graph_ways(c->graph, c->spec, head, i) > 1)
-            br_job_operator_error(
-                c->job, c->errors, i, "from",
-                "`%s` comes here on two ways: a union is of different sources; put both "
-                "conditions into one map (`where: a or b`)",
-                id_of(c, head));
+        if (ways[i] > 1)
+            br_job_operator_error(c->job, c->errors, i, "from",
+                                  "`%s` comes here on two ways: a union is of different sources; "
+                                  "put both conditions into one map (`where: a or b`)",
+                                  id_of(c, head));
 }
 
 static void check_group_order(const checker *c)
@@ -153,8 +158,7 @@ static void check_group_order(const checker *c)
     for (size_t i = 0; i < c->spec->n_operators; i++)
         for (size_t j = 0; j < c->spec->n_operators; j++)
             if (br_operator_is(c->spec->operators[i], BR_KIND_GROUP_BY) &&
-                br_operator_is(c->spec->operators[j], BR_KIND_GROUP_BY) &&
-                br_graph_reaches(c->graph, j, i))
+                br_operator_is(c->spec->operators[j], BR_KIND_GROUP_BY) && c->graph->reaches[j][i])
                 br_job_operator_error(c->job, c->errors, i, "from",
                                       "a groupBy cannot read another groupBy (`%s`) yet; let both "
                                       "read the source",
@@ -195,7 +199,8 @@ static void check_shape(checker *c)
 {
     c->graph = BR_NEW(br_graph);
     br_graph_init(c->graph, c->spec);
-    size_t cycle = br_graph_cycle(c->graph);
+    size_t cycle = 0;
+    while (cycle < c->graph->count && !c->graph->reaches[cycle][cycle]) cycle++;
     if (cycle < c->graph->count) {
         br_job_operator_error(c->job, c->errors, cycle, "from",
                               "`%s` reads its own output (a cycle)", id_of(c, cycle));

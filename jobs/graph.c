@@ -14,18 +14,6 @@ size_t br_graph_find(const Brine__Job__Job *job, const char *id)
     return job->n_operators;
 }
 
-void br_graph_init(br_graph *out, const Brine__Job__Job *job)
-{
-    memset(out, 0, sizeof(*out));
-    out->count = job->n_operators;
-    for (size_t i = 0; i < out->count; i++) {
-        size_t *count = NULL;
-        char ***from = br_operator_from(job->operators[i], &count);
-        for (size_t j = 0; from && j < *count; j++)
-            out->reads[i][br_graph_find(job, (*from)[j])] = true;
-    }
-}
-
 /* Everything that `at` reaches is added to `seen`, so each operator is looked at once. */
 static void reach(const br_graph *graph, size_t at, bool *seen)
 {
@@ -36,25 +24,25 @@ static void reach(const br_graph *graph, size_t at, bool *seen)
     }
 }
 
-bool br_graph_reaches(const br_graph *graph, size_t from, size_t to)
+void br_graph_init(br_graph *out, const Brine__Job__Job *job)
 {
-    bool seen[BR_OPERATORS_MAX] = {false};
-    reach(graph, from, seen);
-    return seen[to];
+    memset(out, 0, sizeof(*out));
+    out->count = job->n_operators;
+    for (size_t i = 0; i < out->count; i++) {
+        size_t *count = NULL;
+        char ***from = br_operator_from(job->operators[i], &count);
+        for (size_t j = 0; from && j < *count; j++)
+            out->reads[i][br_graph_find(job, (*from)[j])] = true;
+    }
+    for (size_t i = 0; i < out->count; i++) reach(out, i, out->reaches[i]);
 }
 
-size_t br_graph_cycle(const br_graph *graph)
-{
-    for (size_t i = 0; i < graph->count; i++)
-        if (br_graph_reaches(graph, i, i)) return i;
-    return graph->count;
-}
+enum { NOT_KNOWN = -1 };
 
-/* ways[i]: how many ways lead to i, -1: not yet known. */
 static int count_ways(const br_graph *graph, const Brine__Job__Job *job, size_t from, size_t to,
                       int *ways)
 {
-    if (ways[to] >= 0) return ways[to];
+    if (ways[to] != NOT_KNOWN) return ways[to];
     int sum = 0;
     for (size_t i = 0; i < graph->count && sum < 2; i++) {
         if (!graph->reads[to][i]) continue;
@@ -66,9 +54,9 @@ static int count_ways(const br_graph *graph, const Brine__Job__Job *job, size_t 
     return ways[to] = sum < 2 ? sum : 2;
 }
 
-int br_graph_ways(const br_graph *graph, const Brine__Job__Job *job, size_t from, size_t to)
+void br_graph_ways(const br_graph *graph, const Brine__Job__Job *job, size_t from,
+                   int ways[BR_OPERATORS_MAX])
 {
-    int ways[BR_OPERATORS_MAX];
-    for (size_t i = 0; i < BR_OPERATORS_MAX; i++) ways[i] = -1;
-    return count_ways(graph, job, from, to, ways);
+    for (size_t i = 0; i < graph->count; i++) ways[i] = NOT_KNOWN;
+    for (size_t i = 0; i < graph->count; i++) (void)count_ways(graph, job, from, i, ways);
 }

@@ -11,18 +11,17 @@
 
 typedef struct br_graph {
     size_t count;
-    bool reads[BR_OPERATORS_MAX][BR_OPERATORS_MAX]; /* [a][b]: a reads b */
+    bool reads[BR_OPERATORS_MAX][BR_OPERATORS_MAX];   /* [a][b]: a reads b */
+    bool reaches[BR_OPERATORS_MAX][BR_OPERATORS_MAX]; /* [a][b]: records of a come to b, perhaps
+                                                         through others; [a][a]: a cycle */
 } br_graph;
 
 /* Every operator has an id, and every name in a `from` is one. */
 void br_graph_init(br_graph *out, const Brine__Job__Job *job);
 /* Index of the operator with this id; job->n_operators: none. */
 size_t br_graph_find(const Brine__Job__Job *job, const char *id);
-/* An operator that reads itself through others, or count where there is none. */
-size_t br_graph_cycle(const br_graph *graph);
-/* Whether records of `from` reach `to` (also through others). No cycles. */
-bool br_graph_reaches(const br_graph *graph, size_t from, size_t to);
-/* The same, on ways that lead through no groupBy: how many of them, up to 2. */
-int br_graph_ways(const br_graph *graph, const Brine__Job__Job *job, size_t from, size_t to);
+/* How many ways that pass no groupBy lead from an operator to each, counted up to 2. No cycles. */
+void br_graph_ways(const br_graph *graph, const Brine__Job__Job *job, size_t from,
+                   int ways[BR_OPERATORS_MAX]);
 
 #endif

@@ -122,7 +122,7 @@ size_t br_plan_source_count(const br_plan_build *build, size_t index)
     size_t count = 0;
     for (size_t i = 0; i < build->graph.count; i++)
         count += br_operator_is(build->spec->operators[i], BR_KIND_SOURCE) &&
-                 br_graph_reaches(&build->graph, i, index);
+                 build->graph.reaches[i][index];
     return count;
 }
 
@@ -257,7 +257,7 @@ br_node *br_plan_group_node(const br_plan_place *place)
     if (!is_complete(conf)) return node;
     conf->two_stages = has_two_stages(place, conf);
     build->specs[place->index] = pack_spec(build, conf, node->op->groupby);
-    build->groups[place->index] = conf;
+    if (!build->groups[place->index]) build->groups[place->index] = conf;
     add_store(place, conf);
     if (conf->two_stages) return node;
     br_plan_place below = *place;

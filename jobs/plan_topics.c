@@ -58,7 +58,7 @@ static const char *first_source(const br_plan_build *build, size_t index)
 {
     for (size_t i = 0; i < build->graph.count; i++)
         if (br_operator_is(build->spec->operators[i], BR_KIND_SOURCE) &&
-            br_graph_reaches(&build->graph, i, index))
+            build->graph.reaches[i][index])
             return build->spec->operators[i]->source->topic;
     return NULL;
 }

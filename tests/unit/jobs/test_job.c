@@ -451,6 +451,19 @@ static void job__too_much_of_anything__is_refused(void **state)
     br_buf_adds(&text, "a]\n");
     assert_refused(&(refusal){br_buf_cstr(&text), 1, 200004, "", "up to 100000 values"}, 1);
     br_buf_reset(&text);
+    br_buf_adds(&text, HEAD SOURCE "  - map: {keep: [");
+    add_times(&text, "a,", 90000);
+    br_buf_adds(&text, "a]}\n" SINK);
+    assert_refused(&(refusal){br_buf_cstr(&text), 4, 17, "operators[1].map.keep", "up to 256"}, 1);
+    br_buf_reset(&text);
+    br_buf_adds(&text, HEAD SOURCE "  - sink: {topic: out, from: [");
+    add_times(&text, "a,", 90000);
+    br_buf_adds(&text, "a]}\n");
+    assert_refused(&(refusal){br_buf_cstr(&text), 4, 30, "operators[1].sink.from", "up to 128"}, 1);
+    br_buf_reset(&text);
+    for (int i = 0; i < 40000; i++) br_buf_printf(&text, "nam%d: x\n", i);
+    assert_refused(&(refusal){br_buf_cstr(&text), 0, 0, "", "there are more errors"}, 1);
+    br_buf_reset(&text);
     br_buf_adds(&text, "a0: &a0 [x,x,x,x,x,x,x,x,x]\n");
     for (int i = 1; i < 9; i++)
         br_buf_printf(&text, "a%d: &a%d [*a%d,*a%d,*a%d]\n", i, i, i - 1, i - 1, i - 1);

@@ -1,10 +1,12 @@
 /* tests/unit/jobs/test_plan.c - what a job compiles to: stages, topics, layouts, stores. */
 #include "jobs/plan.h"
 #include "runtime/base/alloc.h"
+#include "runtime/base/rng.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -436,6 +438,42 @@ static void plan__an_error_in_a_shared_operator__is_reported_once(void **state)
     discard(&c);
 }
 
+static const char whole[] =
+    "name: j\noperators:\n"
+    "  - source: {id: s, topic: in, format: csv, columns: [a, b], timestamp: b, start: latest,\n"
+    "             errors: skip, partitioned_by: a}\n"
+    "  - map: {id: m, where: a > 1, set: {c: a + 1}, drop: [b], key: c}\n"
+    "  - groupBy: {id: g, by: [a, x: c], aggregate: {n: count()}, stages: two, partitions: 7}\n"
+    "  - sink: {id: o, topic: out, format: text, key: a, salt: 4, partitions: 3}\n"
+    "  - groupBy: {id: h, from: [m], by: 'part(@key, \":\", 0)', aggregate: [sum(c), max(a)]}\n"
+    "  - sink: {topic: out2}\n"
+    "settings: {commit_interval: 250ms, cache: 8MiB, brokers: 'h:1', kafka: {linger.ms: 5}}\n";
+
+static void plan__mutated_files__are_compiled_or_refused(void **state)
+{
+    /* FAULTS 70: no file, however broken, does more than to be refused with a reason. */
+    static const char bytes[] = "{}[]:,-#&*!|>'\"%@`\n\t \\~?<=0a$.";
+    br_rng rng = {(uint64_t)time(NULL)};
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)rng.state);
+    size_t compiled_well = 0;
+    for (int round = 0; round < 3000; round++) {
+        char *text = br_strdup(whole);
+        for (uint64_t n = br_rng_below(&rng, 4); n > 0; n--)
+            text[br_rng_below(&rng, sizeof(whole) - 1)] =
+                bytes[br_rng_below(&rng, sizeof(bytes) - 1)];
+        compiled c;
+        br_job_errors errors;
+        br_status status = compile(&c, text, &errors);
+        assert_true(status == BR_OK ? c.plan && errors.count == 0 : !c.plan && errors.count > 0);
+        compiled_well += status == BR_OK;
+        br_job_errors_dispose(&errors);
+        discard(&c);
+        br_free(text);
+    }
+    assert_true(compiled_well > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +488,7 @@ int main(void)
         cmocka_unit_test(plan__names_of_results__are_given_or_follow_from_the_expression),
         cmocka_unit_test(plan__what_cannot_run__is_refused_at_its_field),
         cmocka_unit_test(plan__an_error_in_a_shared_operator__is_reported_once),
+        cmocka_unit_test(plan__mutated_files__are_compiled_or_refused),
     };
     return cmocka_run_group_tests_name("jobs/plan", tests, NULL, NULL);
 }
