@@ -68,14 +68,6 @@ static void drop_slot(br_kafka_consumer *c, const rd_kafka_topic_partition_t *at
     free_slot(slot);
 }
 
-/* f for every slot. */
-static void each_slot(br_kafka_consumer *c, void (*f)(br_kafka_consumer *, br_kafka_slot *))
-{
-    for (size_t t = 0; t < c->topic_count; t++)
-        for (size_t i = 0; i < c->topics[t].cap; i++)
-            if (c->topics[t].slots[i]) f(c, c->topics[t].slots[i]);
-}
-
 void br_kafka_drop_slots(br_kafka_consumer *c)
 {
     for (size_t t = 0; t < c->topic_count; t++) {
@@ -100,13 +92,10 @@ static br_status seek_slot(br_kafka_consumer *c, br_kafka_slot *slot, br_err *er
     rd_kafka_resp_err_t code =
         rd_kafka_seek(slot->rkt, slot->partition, slot->next, SEEK_TIMEOUT_MS);
     switch ((int)code) {
-    case RD_KAFKA_RESP_ERR_NO_ERROR:
-        slot->sought = true;
-        begin_reading(c, slot);
-        return BR_OK;
+    case RD_KAFKA_RESP_ERR_NO_ERROR: begin_reading(c, slot); return BR_OK;
     case RD_KAFKA_RESP_ERR__STATE: /* its fetcher has not begun yet */
     case RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS:
-    case RD_KAFKA_RESP_ERR__TIMED_OUT: return BR_OK;
+    case RD_KAFKA_RESP_ERR__TIMED_OUT: c->must_seek = true; return BR_OK;
     default:
         return br_kafka_fail(err, c->client, code, NULL, "%s[%d]: going to offset %lld",
                              slot->topic, slot->partition, (long long)slot->next);
@@ -116,6 +105,8 @@ static br_status seek_slot(br_kafka_consumer *c, br_kafka_slot *slot, br_err *er
 br_status br_kafka_seek_slots(br_kafka_consumer *c, br_err *err)
 {
     br_status status = BR_OK;
+    if (!c->must_seek) return BR_OK;
+    c->must_seek = false;
     for (size_t t = 0; t < c->topic_count; t++) {
         for (size_t i = 0; i < c->topics[t].cap && status == BR_OK; i++) {
             br_kafka_slot *slot = c->topics[t].slots[i];
@@ -123,12 +114,6 @@ br_status br_kafka_seek_slots(br_kafka_consumer *c, br_err *err)
         }
     }
     return status;
-}
-
-static void seek_again(br_kafka_consumer *c, br_kafka_slot *slot)
-{
-    (void)c;
-    if (slot->reading == BR_KAFKA_READING && slot->sought) slot->reading = BR_KAFKA_SEEKING;
 }
 
 /* ---- rebalances ---- */
@@ -223,5 +208,4 @@ void br_kafka_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t what,
                     rd_kafka_err2str(what));
         rd_kafka_assign(rk, NULL);
     }
-    each_slot(c, seek_again);
 }

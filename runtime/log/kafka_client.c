@@ -17,8 +17,12 @@ bool br_kafka_commits_need_guard(void)
 
 /* ---- log lines ---- */
 
-static br_level level_of(int syslog_level)
+static br_level shown_as(int syslog_level, const char *facility)
 {
+    /* One client's setting is another's "will be ignored": a user sets them for all at once. */
+    if (strcmp(facility, "CONFWARN") == 0) return BR_DEBUG;
+    /* Comes again as ERROR where it matters; each reconnect says it. */
+    if (strcmp(facility, "FAIL") == 0) return BR_INFO;
     if (syslog_level <= LOG_WARNING) return BR_WARN;
     return syslog_level <= LOG_INFO ? BR_INFO : BR_DEBUG;
 }
@@ -45,9 +49,7 @@ static void take_line(const rd_kafka_t *rk, int level, const char *facility, con
     if (strcmp(facility, "CGRPJOINSTATE") == 0) take_join_state(client, text);
     if (strcmp(facility, "FAIL") == 0) take_failure(client, text);
     if (level >= LOG_DEBUG && !client->user_debug) return;
-    /* One client's setting is another's "will be ignored": a user sets them for all at once. */
-    br_level shown = strcmp(facility, "CONFWARN") == 0 ? BR_DEBUG : level_of(level);
-    br_log_line(shown, "librdkafka", "facility=%s text=\"%s\"", facility, text);
+    br_log_line(shown_as(level, facility), "librdkafka", "facility=%s text=\"%s\"", facility, text);
 }
 
 /* ---- configuration ---- */

@@ -181,7 +181,6 @@ static void take_message(rd_kafka_message_t *message, void *opaque)
         return;
     }
     slot->next = message->offset + 1;
-    slot->sought = false;
     c->count++;
     if (status == BR_END || c->count >= c->max) finish(c, BR_OK);
 }
@@ -262,6 +261,7 @@ br_status br_kafka_consumer_start(br_consumer *base, br_tp at, int64_t offset, v
     /* Inside `assigned` it has not been assigned in librdkafka yet: it will be, at this offset. */
     bool now = c->assigning && slot->reading == BR_KAFKA_ASSIGNED;
     slot->reading = now ? BR_KAFKA_READING : BR_KAFKA_SEEKING;
+    c->must_seek |= !now;
     slot->next = offset;
     slot->user = user;
     return BR_OK;

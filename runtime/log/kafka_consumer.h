@@ -19,9 +19,6 @@ typedef struct br_kafka_slot {
     int32_t partition;
     rd_kafka_queue_t *queue;
     br_kafka_reading reading;
-    /* Reached by a seek and no record came yet. librdkafka pauses all partitions at a rebalance and
-     * resumes where the application last was, which is before the seek: so it is sought again. */
-    bool sought;
     int64_t next; /* nothing below is handed over */
     void *user;
 } br_kafka_slot;
@@ -42,6 +39,7 @@ typedef struct br_kafka_consumer {
     br_kafka_subscribed *topics;
     size_t topic_count;
     rd_kafka_queue_t *shared; /* the started partitions' queues are forwarded to it */
+    bool must_seek;           /* some slot is BR_KAFKA_SEEKING */
     bool assigning, revoking; /* inside the listener's calls */
     bool joined;              /* an assignment came, if an empty one */
     br_err broken;            /* from a callback; the next poll returns it */

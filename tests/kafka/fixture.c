@@ -53,18 +53,21 @@ const char *new_topic(br_log *log, int32_t partitions, const br_setting *setting
     return spec.name;
 }
 
-void fill(br_log *log, const char *topic, int count)
+void fill(br_log *log, br_tp at, int count)
 {
     br_err err;
     br_producer *producer = NULL;
     br_topic_ref *ref = NULL;
     assert_ok(br_producer_open(&producer, log, &err));
-    assert_ok(br_producer_topic(producer, topic, &ref, &err));
+    assert_ok(br_producer_topic(producer, at.topic, &ref, &err));
     for (int i = 0; i < count; i++) {
         char key[16], value[16];
         snprintf(key, sizeof(key), "k%d", i);
         snprintf(value, sizeof(value), "v%d", i);
-        br_out_record record = {.key = br_str(key), .value = br_str(value), .timestamp_ms = -1};
+        br_out_record record = {.partition = at.partition,
+                                .key = br_str(key),
+                                .value = br_str(value),
+                                .timestamp_ms = -1};
         assert_ok(br_producer_send(producer, ref, &record, &err));
     }
     assert_ok(br_producer_flush(producer, &err));

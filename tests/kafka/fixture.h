@@ -24,8 +24,8 @@ br_log *open_log(void);
 const char *new_topic(br_log *log, int32_t partitions, const br_setting *settings, size_t count);
 /* A name that no other test and no other run has. */
 const char *fresh_name(const char *what);
-/* Sends count records "k<i>" -> "v<i>" to partition 0 and waits for them. */
-void fill(br_log *log, const char *topic, int count);
+/* Sends count records "k<i>" -> "v<i>" to a partition and waits for them. */
+void fill(br_log *log, br_tp at, int count);
 /* Removes what lies below offset. */
 void delete_records(const char *topic, int32_t partition, int64_t before);
 

@@ -38,7 +38,7 @@ static void open__setting_that_cannot_work__is_refused_with_its_name(void **stat
         {{"isolation.level", "read_uncommitted"}, "committed records only"},
         {{"bootstrap.servers", "x:1"}, "given beside"},
         {{"message.timeout.ms", "0"}, "`message.timeout.ms`"},
-        {{"lingr.ms", "1"}, "did you mean `linger.ms`?"},
+        {{"fetch.wait.max.mss", "1"}, "did you mean `fetch.wait.max.ms`?"},
         {{"linger.ms", "many"}, "`linger.ms`"},
     };
     for (size_t i = 0; i < BR_COUNTOF(cases); i++) {
@@ -124,7 +124,8 @@ static br_status visit_topic(void *arg, const char *name, int32_t partitions, br
     (void)err;
     listing *l = arg;
     assert_true(strcmp(l->last, name) < 0);
-    snprintf(l->last, sizeof(l->last), "%s", name);
+    assert_true(strlen(name) < sizeof(l->last));
+    memcpy(l->last, name, strlen(name) + 1);
     if (strcmp(name, l->wanted) == 0) l->found = partitions;
     return BR_OK;
 }
@@ -424,7 +425,7 @@ static void reader_poll__stopped_midway__goes_on_with_the_next_record(void **sta
     enum { RECORDS = 50 };
     br_err err;
     const char *topic = new_topic(*state, 1, NULL, 0);
-    fill(*state, topic, RECORDS);
+    fill(*state, (br_tp){topic, 0}, RECORDS);
     br_reader *reader = NULL;
     int64_t next = 0;
     assert_ok(br_reader_open(&reader, *state, (br_tp){topic, 0}, 0, &err));
@@ -444,7 +445,7 @@ static void reader__many_in_turn__share_clients(void **state)
     enum { RECORDS = 20, READERS = 30 };
     br_err err;
     const char *topic = new_topic(*state, 1, NULL, 0);
-    fill(*state, topic, RECORDS);
+    fill(*state, (br_tp){topic, 0}, RECORDS);
     br_reader *held = NULL;
     assert_ok(br_reader_open(&held, *state, (br_tp){topic, 0}, 0, &err));
     for (int i = 0; i < READERS; i++)
@@ -461,7 +462,7 @@ static void reader__offset_that_is_not_there__is_a_limit_error(void **state)
     br_reader *reader = NULL;
     const char *topic = new_topic(*state, 1, NULL, 0);
     br_tp at = {topic, 0};
-    fill(*state, topic, 10);
+    fill(*state, (br_tp){topic, 0}, 10);
     delete_records(topic, 0, 4);
     assert_int_equal(br_reader_open(&reader, *state, at, 3, &err), BR_ERR_LIMIT);
     assert_non_null(strstr(err.message, "the first that is still there is 4"));

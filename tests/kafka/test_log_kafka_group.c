@@ -81,7 +81,8 @@ static void on_end(void *self, void *user, int64_t position)
     m->ended[(int64_t *)user - m->next] = position;
 }
 
-static void join(member *m, br_log *log, const char *topic, const char *group)
+static void join_as(member *m, br_log *log, const char *topic, const char *group,
+                    const char *instance_id)
 {
     br_err err;
     m->log = log;
@@ -90,9 +91,15 @@ static void join(member *m, br_log *log, const char *topic, const char *group)
         .group = group,
         .topics = &topic,
         .topic_count = 1,
+        .instance_id = instance_id,
         .listener = {m, on_assigned, on_revoked, on_lost, on_end},
     };
     assert_ok(br_consumer_open(&m->consumer, log, &opts, &err));
+}
+
+static void join(member *m, br_log *log, const char *topic, const char *group)
+{
+    join_as(m, log, topic, group, NULL);
 }
 
 /* In order, of an owned partition, nothing skipped (no gaps in these topics). */
@@ -178,11 +185,11 @@ static void start__after_a_restore__reads_from_the_offset_asked(void **state)
      * gives exactly the records from the offset on, and tells its end. */
     enum { RECORDS = 1000 };
     const char *topic = new_topic(*state, PARTITIONS, NULL, 0);
-    fill(*state, topic, RECORDS);
+    fill(*state, (br_tp){topic, 0}, RECORDS);
     member m = {0};
     join(&m, *state, topic, fresh_name("group"));
     await_owned(&m, PARTITIONS);
-    fill(*state, topic, RECORDS);
+    fill(*state, (br_tp){topic, 0}, RECORDS);
     for (int i = 0; i < 10; i++) poll_member(&m, 50);
     assert_int_equal(m.next[0], 0);
 
@@ -223,7 +230,7 @@ static void start__offset_was_deleted__is_a_limit_error(void **state)
 {
     /* Claim: an offset below the first that is left is never replaced by another (FAULTS 9). */
     const char *topic = new_topic(*state, PARTITIONS, NULL, 0);
-    fill(*state, topic, 10);
+    fill(*state, (br_tp){topic, 0}, 10);
     delete_records(topic, 0, 5);
     member m = {.start_at_once = true};
     join(&m, *state, topic, fresh_name("group"));
@@ -270,7 +277,7 @@ static void poll__cut_short__goes_on_with_the_next_record(void **state)
      * failure is returned with the record's error. */
     enum { RECORDS = 3000 };
     const char *topic = new_topic(*state, PARTITIONS, NULL, 0);
-    fill(*state, topic, RECORDS);
+    fill(*state, (br_tp){topic, 0}, RECORDS);
     br_err err;
     member m = {.start_at_once = true};
     join(&m, *state, topic, fresh_name("group"));
@@ -301,7 +308,7 @@ static void commit__then_another_member__starts_there(void **state)
      */
     const char *topic = new_topic(*state, PARTITIONS, NULL, 0), *group = fresh_name("group");
     br_err err;
-    fill(*state, topic, 100);
+    fill(*state, (br_tp){topic, 0}, 100);
     member first = {.start_at_once = true};
     join(&first, *state, topic, group);
     int64_t offset = 0;
@@ -312,7 +319,7 @@ static void commit__then_another_member__starts_there(void **state)
     commit_all(&first);
     assert_ok(br_consumer_committed(first.consumer, &(br_tp){topic, 0}, &offset, 1, &err));
     assert_int_equal(offset, 100);
-    fill(*state, topic, 50);
+    fill(*state, (br_tp){topic, 0}, 50);
     await_next(&first, 0, 150);
     first.commit_at_revoke = true;
     br_consumer_close(first.consumer);
@@ -334,9 +341,30 @@ static void close__before_any_poll__ends(void **state)
     assert_int_equal(m.assigned, m.revoked);
 }
 
+static void poll__same_instance_joined_elsewhere__is_fenced(void **state)
+{
+    /* Claim: of two members with one fixed name the first is told that another took over. */
+    const char *topic = new_topic(*state, PARTITIONS, NULL, 0), *group = fresh_name("group");
+    member first = {.start_at_once = true}, second = {.start_at_once = true};
+    br_err err;
+    join_as(&first, *state, topic, group, "worker-1");
+    await_owned(&first, PARTITIONS);
+    join_as(&second, *state, topic, group, "worker-1");
+    br_status status = BR_EMPTY;
+    int64_t until = br_mono_ms(&br_system_clock) + WAIT_MS;
+    while (status == BR_EMPTY && br_mono_ms(&br_system_clock) < until) {
+        poll_member(&second, 20);
+        status = br_consumer_poll(first.consumer, 20, 10, take, &first, &err);
+    }
+    assert_int_equal(status, BR_ERR_FENCED);
+    br_consumer_close(first.consumer);
+    await_owned(&second, PARTITIONS);
+    br_consumer_close(second.consumer);
+}
+
 /* ---- rebalances ---- */
 
-enum { SEEN_MAX = 400000, CYCLES = 4 };
+enum { SEEN_MAX = 400000, CYCLES = 3 };
 
 typedef struct feed {
     br_log *log;
@@ -437,30 +465,28 @@ static void rebalance__under_production__loses_and_doubles_nothing(void **state)
     br_free(seen);
 }
 
-static void rebalance__unstarted_and_sought_partitions__keep_their_place(void **state)
+static void rebalance__after_a_seek__keeps_the_place_sought(void **state)
 {
-    /* Claim: a seek and a partition that waits for its restore survive the rebalances of others,
-     * which pause and resume all partitions inside librdkafka. */
-    enum { RECORDS = 2000 };
+    /* Claim: a partition that was sought, with no record handed over since, goes on there after a
+     * rebalance, which pauses and resumes all partitions inside librdkafka. */
+    enum { RECORDS = 2000, SOUGHT = 100, JOIN_POLLS = 40 };
     const char *topic = new_topic(*state, PARTITIONS, NULL, 0), *group = fresh_name("group");
-    fill(*state, topic, RECORDS);
-    member a = {0};
+    for (int32_t p = 0; p < PARTITIONS; p++) fill(*state, (br_tp){topic, p}, RECORDS);
+    member a = {.start_at_once = true}, b = {0};
     join(&a, *state, topic, group);
     await_owned(&a, PARTITIONS);
-    for (int i = 0; i < CYCLES; i++) {
-        member b = {0};
-        if (a.owned[0]) {
-            start(&a, 0, 0);
-            await_next(&a, 0, RECORDS);
-            start(&a, 0, (int64_t)(100 * (i + 1)));
-        }
-        join(&b, *state, topic, group);
-        settle(&a, &b, PARTITIONS / 2);
-        br_consumer_close(b.consumer);
-        settle(&a, NULL, PARTITIONS);
-    }
-    start(&a, 0, 0);
-    await_next(&a, 0, RECORDS);
+    for (int32_t p = 0; p < PARTITIONS; p++) await_next(&a, p, RECORDS);
+    for (int32_t p = 0; p < PARTITIONS; p++) start(&a, p, SOUGHT);
+    br_err err;
+    cut none = {&a, BR_END, 1, 0};
+    assert_true(br_consumer_poll(a.consumer, 0, 1, take_and_cut, &none, &err) >= 0);
+    join(&b, *state, topic, group);
+    /* Meanwhile a learns of the rebalance by a heartbeat and pauses. */
+    for (int i = 0; i < JOIN_POLLS; i++) poll_member(&b, 50);
+    settle(&a, &b, PARTITIONS / 2);
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        if (a.owned[p]) await_next(&a, p, RECORDS);
+    br_consumer_close(b.consumer);
     br_consumer_close(a.consumer);
 }
 
@@ -474,8 +500,9 @@ int main(void)
         cmocka_unit_test(poll__cut_short__goes_on_with_the_next_record),
         cmocka_unit_test(commit__then_another_member__starts_there),
         cmocka_unit_test(close__before_any_poll__ends),
+        cmocka_unit_test(poll__same_instance_joined_elsewhere__is_fenced),
         cmocka_unit_test(rebalance__under_production__loses_and_doubles_nothing),
-        cmocka_unit_test(rebalance__unstarted_and_sought_partitions__keep_their_place),
+        cmocka_unit_test(rebalance__after_a_seek__keeps_the_place_sought),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
