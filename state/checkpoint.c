@@ -22,8 +22,9 @@ void br_checkpoint_pack(const Brine__State__Checkpoint *from, const char *boot_i
 {
     Brine__State__Checkpoint row = *from;
     char boot[64];
-    BR_ASSERT(strlen(boot_id) < sizeof(boot));
-    strcpy(boot, boot_id);
+    size_t boot_len = strlen(boot_id) + 1;
+    BR_ASSERT(boot_len <= sizeof(boot));
+    memcpy(boot, boot_id, boot_len);
     row.has_format = true;
     row.format = BR_CHECKPOINT_FORMAT;
     row.boot_id = boot;

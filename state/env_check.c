@@ -91,8 +91,9 @@ static uint64_t get_u64(const char *at)
 
 static br_status damaged(checker *c, uint64_t page, const char *what)
 {
-    return br_fail(c->err, BR_ERR_CORRUPT, "%s is damaged: page %" PRIu64 ": %s", c->path, page,
-                   what);
+    (void)br_fail(c->err, BR_ERR_CORRUPT, "%s is damaged: page %" PRIu64 ": %s", c->path, page,
+                  what);
+    return BR_ERR_CORRUPT;
 }
 
 /* BR_ERR_CORRUPT where the file ends before. */
@@ -103,7 +104,10 @@ static br_status read_at(checker *c, void *out, size_t len, uint64_t page, size_
         off_t at = (off_t)(page * c->page_bytes + skip + done);
         ssize_t n = pread(c->fd, (char *)out + done, len - done, at);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return br_fail_errno(c->err, BR_ERR_IO, errno, "cannot read %s", c->path);
+        if (n < 0) {
+            (void)br_fail_errno(c->err, BR_ERR_IO, errno, "cannot read %s", c->path);
+            return BR_ERR_IO;
+        }
         if (n == 0) return damaged(c, page, "the file ends before it");
         done += (size_t)n;
     }
@@ -260,7 +264,7 @@ static br_status check_leaf(checker *c, uint64_t number, unsigned level, br_byte
     br_bytes before = BR_NO_BYTES;
     size_t count = node_count(page);
     for (size_t i = 0; i < count; i++) {
-        node at;
+        node at = {0};
         status = read_node(c, number, page, i, &at);
         if (status != BR_OK) return status;
         if (!within(c, at.key, low, high) || (before.data && compare_keys(c, before, at.key) >= 0))
@@ -284,7 +288,7 @@ static br_status check_subtree(checker *c, uint64_t number, unsigned level, br_b
     size_t count = node_count(page);
     if (count == 0) return damaged(c, number, "is an empty branch");
     for (size_t i = 0; i < count; i++) {
-        node at, next = {.key = high};
+        node at = {0}, next = {.key = high};
         status = read_node(c, number, page, i, &at);
         if (status == BR_OK && i + 1 < count) status = read_node(c, number, page, i + 1, &next);
         if (status != BR_OK) return status;

@@ -161,7 +161,8 @@ static br_status load(br_table *table, br_bytes key, uint64_t hash, br_bytes row
     br_status status = table->type->decode(table->type->self, entry, row, err);
     if (status != BR_OK) {
         entry_destroy(table, entry);
-        return br_wrap(err, "a stored row under a key of %zu bytes", key.len);
+        (void)br_wrap(err, "a stored row under a key of %zu bytes", key.len);
+        return status;
     }
     entry->stored = true;
     insert(table, entry);

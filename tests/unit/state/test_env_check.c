@@ -168,7 +168,7 @@ static void open__random_bytes_anywhere__no_signal_and_writable(void **state)
     br_rng rng = {new_seed(__func__)};
     size_t len;
     char *bytes = read_data(f, &len);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 100; round++) {
         write_data(f, bytes, len);
         size_t page = br_rng_below(&rng, len / PAGE);
         for (uint64_t n = 1 + br_rng_below(&rng, 4); n > 0; n--) {
@@ -197,7 +197,7 @@ static void check__files_that_lmdb_wrote__found_whole(void **state)
     char path[400];
     file_in(f, "data.mdb", path);
     open_env(f);
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 40; round++) {
         br_bytes keys[200], vals[200];
         char *room = br_alloc(200 * 1000);
         for (size_t i = 0; i < 200; i++) {

@@ -128,7 +128,7 @@ static void restore__random_logs_and_chunks__equals_the_model(void **state)
     br_rng rng = {new_seed(__func__)};
     static random_log log;
     open_env(f);
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 25; round++) {
         make_log(&rng, &log);
         check_ok(f, br_env_wipe(f->env, &f->err));
         br_restore *restore = br_restore_begin(f->env, 0, 1 + br_rng_below(&rng, 40000));
@@ -150,7 +150,7 @@ static void restore__given_up_anywhere_and_gone_on__equals_the_model(void **stat
     br_rng rng = {new_seed(__func__)};
     static random_log log;
     open_env(f);
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 25; round++) {
         make_log(&rng, &log);
         check_ok(f, br_env_wipe(f->env, &f->err));
         br_restored restored = {0};
