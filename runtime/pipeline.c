@@ -86,8 +86,8 @@ static br_status take_source(br_pipeline *pipeline, br_task *task, const br_reco
     if (added == BR_EMPTY) br_count(&pipeline->opts.counters->null_values, 1);
     if (st == BR_ERR_BAD_RECORD) st = take_bad(pipeline, task, &bad, err);
     if (added != BR_OK) task->last_hash = br_hash64(record->value);
-    br_count(&pipeline->opts.counters->records, 1);
-    br_count(&pipeline->opts.counters->bytes, record->key.len + record->value.len);
+    pipeline->records++;
+    pipeline->bytes += record->key.len + record->value.len;
     note_read(task, record->offset + 1);
     return st;
 }
@@ -97,7 +97,7 @@ static br_status take_partial(br_pipeline *pipeline, br_task *task, const br_rec
 {
     br_status st =
         br_merge_apply(task->chain.roots[0], record->offset, record->key, record->value, err);
-    br_count(&pipeline->opts.counters->merged, 1);
+    pipeline->merged++;
     note_read(task, record->offset + 1);
     if (st < 0)
         return br_wrap(err, "%s[%" PRId32 "]@%" PRId64, record->topic, record->partition,
@@ -127,6 +127,15 @@ static br_status take(void *arg, void *user, const br_record *record, br_err *er
 }
 
 /* ---- steps ---- */
+
+/* Atomics are too dear for every record. */
+static void count_records(br_pipeline *pipeline)
+{
+    br_count(&pipeline->opts.counters->records, pipeline->records);
+    br_count(&pipeline->opts.counters->bytes, pipeline->bytes);
+    br_count(&pipeline->opts.counters->merged, pipeline->merged);
+    pipeline->records = pipeline->bytes = pipeline->merged = 0;
+}
 
 static bool anything_changed(const br_pipeline *pipeline)
 {
@@ -161,6 +170,7 @@ br_status br_pipeline_step(br_pipeline *pipeline, int timeout_ms, br_err *err)
     br_status polled = br_consumer_poll(pipeline->consumer, wait_ms(pipeline, timeout_ms),
                                         POLL_RECORDS, take, pipeline, err);
     if (polled >= 0) st = br_pipeline_run_batch(pipeline, err);
+    count_records(pipeline);
     if (polled < 0 || st < 0) return polled < 0 ? polled : st;
     pipeline->batch_task = NULL;
     if (pipeline->event_status < 0) {

@@ -31,6 +31,7 @@ struct br_pipeline {
     bool joined; /* the group has assigned once */
     bool closing;
     uint32_t since_look; /* records since the clock was read */
+    uint64_t records, bytes, merged; /* not yet in the counters */
     /* A step's failure that came up inside a group event. */
     br_status event_status;
     br_err event_err;
