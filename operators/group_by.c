@@ -152,13 +152,12 @@ static br_status look_up(group_by *self, const pending *at, br_entry **out, br_e
     br_status st = applied ? br_table_find(self->op.table, key, at->hash, out, err)
                            : br_table_obtain(self->op.table, key, at->hash, out, err);
     if (st < 0) return br_wrap(err, "groupBy %s", self->conf->id);
-    br_entry *entry = st == BR_NOT_FOUND ? NULL : *out;
-    if (entry && entry->version.incarnation > context->incarnation) {
-        return fenced(self, entry, err);
+    if (st == BR_NOT_FOUND) {
+        *out = NULL;
+        return BR_OK;
     }
-    if (applied && entry && !is_current(self, entry)) entry = NULL;
-    *out = entry;
-    if (!entry) return BR_OK;
+    br_entry *entry = *out;
+    if (entry->version.incarnation > context->incarnation) return fenced(self, entry, err);
     if (!is_current(self, entry) && entry->version.offset >= 0) reset(self, entry);
     if (entry->seen != offset) {
         entry->seen = offset;

@@ -367,6 +367,22 @@ static void mend__row_of_the_store__said_again(void **state)
     br_buf_dispose(&room);
 }
 
+static void encode__row__golden_bytes(void **state)
+{
+    /* Claim: the stored form is that of state.proto, for any protobuf client, and does not drift.
+     */
+    static const unsigned char expected[] = {
+        0x12, 4,  0x08, 1, 0x10, 2, /* version: incarnation 1, offset 1 */
+        0x1a, 2,  0x08, 2,          /* count 2 */
+        0x1a, 12, 0x10, 6, 0x22, 8, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f, /* sum 3, floats 1.5 */
+    };
+    fixture *f = *state;
+    FEED(f, {0, {text("a"), V(3)}}, {1, {text("a"), br_value_float(1.5)}});
+    flush(f);
+    assert_int_equal(f->changelog.at[0].row_len, sizeof expected);
+    assert_memory_equal(f->changelog.at[0].row, expected, sizeof expected);
+}
+
 static void decode__hostile_rows__corrupt(void **state)
 {
     /* Claim: bytes that are no row of this groupBy are refused, never undefined; random seed. */
@@ -457,6 +473,7 @@ int main(void)
         ONE_STAGE(restart__without_commit__unwritten_rows_are_gone),
         TWO_STAGES(partials__two_stages__one_for_each_changed_group),
         ONE_STAGE(mend__row_of_the_store__said_again),
+        ONE_STAGE(encode__row__golden_bytes),
         ONE_STAGE(decode__hostile_rows__corrupt),
         ONE_STAGE(decode__other_number_of_aggregates__corrupt),
         ONE_STAGE(result__of_a_key_that_is_none__corrupt),

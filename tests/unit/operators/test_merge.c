@@ -232,6 +232,35 @@ static void restart__after_commit__partials_survive(void **state)
     br_buf_dispose(&id);
 }
 
+static void encode__row__golden_bytes(void **state)
+{
+    /* Claim: a stage-two row is Row.partials of state.proto, in the order of the partial ids. */
+    static const unsigned char expected[] = {
+        0x22, 36, 0x0a, 1, 0x27, 0x12, 4,   0x08, 1, 0x10, 0, /* id true: incarnation 1, offset 0 */
+        0x1a, 2,  0x08, 1,                                    /* count 1 */
+        0x1a, 2,  0x10, 4,                                    /* sum 2 */
+        0x1a, 4,  0x08, 1, 0x10, 4,                           /* avg: count 1, sum 2 */
+        0x1a, 4,  0x2a, 2, 0x10, 4,                           /* min 2 */
+        0x1a, 5,  0x2a, 3, 0x2a, 1,    'w',                   /* max w */
+    };
+    tasks *t = *state;
+    t->one->context.partial_id = BR_LITERAL("\x27");
+    FEED(t->one, {0, {text("a"), V(2), text("w")}});
+    hand_over(t, 0);
+    t->one->context.partial_id = BR_LITERAL("\x26"); /* false: before true */
+    FEED(t->one, {1, {text("a"), V(0), text("")}});
+    hand_over(t, 0);
+    size_t count;
+    br_entry *const *dirty = br_table_dirty(t->two->op->table, &count);
+    assert_int_equal(count, 1);
+    br_row_type type = br_merge_row_type(&t->two->conf);
+    br_buf row = {0};
+    type.encode(type.self, dirty[0], &row);
+    assert_true(row.len > sizeof expected);
+    assert_memory_equal(row.data + row.len - sizeof expected, expected, sizeof expected);
+    br_buf_dispose(&row);
+}
+
 static void apply__tombstone__passed_over(void **state)
 {
     /* Claim: a record without a value changes and emits nothing. */
@@ -347,6 +376,7 @@ int main(void)
         TASKS(apply__below_emit_from__row_changes_and_nothing_is_emitted),
         TASKS(apply__incarnations__highest_counts_alone),
         TASKS(restart__after_commit__partials_survive),
+        TASKS(encode__row__golden_bytes),
         TASKS(apply__tombstone__passed_over),
         TASKS(apply__hostile_records__corrupt_and_nothing_changed),
         cmocka_unit_test(partial_key__random_tuples__split_again),
