@@ -172,9 +172,19 @@ static void read__equal_names__the_first_wins(void **state)
         assert_string_equal(read_all(*state, cases[i].paths, br_str(cases[i].json)), cases[i].want);
 }
 
-static void read__invalid_documents__bad_record(void **state)
+/* Each of cases is a bad record, with a reason. */
+static void assert_bad(fixture *f, const char *const *cases, size_t count)
 {
-    /* Cut off, not an object, bad text or number: refused with a reason. FAULTS 51, 53. */
+    for (size_t i = 0; i < count; i++) {
+        const char *got = read_all(f, "a", br_str(cases[i]));
+        if (strcmp(got, br_status_name(BR_ERR_BAD_RECORD)) != 0) fail_msg("%s: %s", cases[i], got);
+        assert_non_null(strstr(f->err.message, "JSON value"));
+    }
+}
+
+static void read__broken_structure__bad_record(void **state)
+{
+    /* Cut off, not an object, two in one, or with brackets and commas that are wrong. FAULTS 53. */
     static const char *const cases[] = {
         "",
         " ",
@@ -204,9 +214,20 @@ static void read__invalid_documents__bad_record(void **state)
         "{\"a\":{\"x\" 1}}",
         "{\"a\":[nul]}",
         "{\"a\":[01]}",
+        "{\"a\":\"x}",
+    };
+    assert_bad(*state, cases, BR_COUNTOF(cases));
+    const char *got = read_all(*state, "a", br_bytes_of("{\"a\":1}\0", 8));
+    assert_string_equal(got, br_status_name(BR_ERR_BAD_RECORD));
+}
+
+static void read__broken_scalars__bad_record(void **state)
+{
+    /* Bad escapes, half surrogates, bad UTF-8, and numbers that are none or too large. FAULTS 51.
+     */
+    static const char *const cases[] = {
         "{\"a\":[\"\\q\"]}",
         "{\"a\":{\"\\ud800\":1}}",
-        "{\"a\":\"x}",
         "{\"a\":\"\\ud800\"}",
         "{\"a\":\"\\udc00\"}",
         "{\"a\":\"\\ud83d\\u0041\"}",
@@ -237,15 +258,8 @@ static void read__invalid_documents__bad_record(void **state)
         "{\"a\":nul}",
         "{\"\\q\":1}",
     };
-    fixture *f = *state;
-    for (size_t i = 0; i < BR_COUNTOF(cases); i++) {
-        const char *got = read_all(f, "a", br_str(cases[i]));
-        if (strcmp(got, br_status_name(BR_ERR_BAD_RECORD)) != 0) fail_msg("%s: %s", cases[i], got);
-        assert_non_null(strstr(f->err.message, "JSON value"));
-    }
-    const char *got = read_all(f, "a", br_bytes_of("{\"a\":\"\0\"}", 9));
-    assert_string_equal(got, br_status_name(BR_ERR_BAD_RECORD));
-    got = read_all(f, "a", br_bytes_of("{\"a\":1}\0", 8));
+    assert_bad(*state, cases, BR_COUNTOF(cases));
+    const char *got = read_all(*state, "a", br_bytes_of("{\"a\":\"\0\"}", 9));
     assert_string_equal(got, br_status_name(BR_ERR_BAD_RECORD));
 }
 
@@ -494,7 +508,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(read__valid_documents__values_with_their_types, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(read__equal_names__the_first_wins, setup, teardown),
-        cmocka_unit_test_setup_teardown(read__invalid_documents__bad_record, setup, teardown),
+        cmocka_unit_test_setup_teardown(read__broken_structure__bad_record, setup, teardown),
+        cmocka_unit_test_setup_teardown(read__broken_scalars__bad_record, setup, teardown),
         cmocka_unit_test_setup_teardown(read__nul_in_text__kept_by_length, setup, teardown),
         cmocka_unit_test_setup_teardown(read__text_without_escapes__borrows_the_input, setup,
                                         teardown),
