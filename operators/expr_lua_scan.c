@@ -101,15 +101,36 @@ static bool same_argument(const br_expr_node *a, const br_expr_node *b)
     return a->meta == b->meta && (a->meta != EXPR_HEADER || strcmp(a->name, b->name) == 0);
 }
 
-/* A field of one plain name keeps it, so that Lua's messages read well, unless that would hide
- * something of the sandbox. */
+static bool is_keyword(br_bytes word)
+{
+    static const char *const keywords[] = {
+        "and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
+        "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
+        "repeat",   "return", "then", "true", "until",  "while",
+    };
+    return one_of(keywords, BR_COUNTOF(keywords), word);
+}
+
+/* The names that arguments get, and the one that would change what all others mean. */
+static bool is_reserved(br_bytes name)
+{
+    if (br_bytes_equal(name, br_str("_ENV"))) return true;
+    return name.len >= 4 && memcmp(name.data, "__br", 4) == 0;
+}
+
+/* Whether Lua can call a field by its own name, so that its messages read well. */
+static bool keeps_name(br_bytes name)
+{
+    return name.len > 0 && br_identifier_len(name) == name.len && !is_reserved(name) &&
+           !is_keyword(name) && !br_lua_has_function(name) && !br_lua_has_library(name);
+}
+
 static void print_argument(const br_lua_chunk *chunk, size_t i, br_buf *out)
 {
     const br_expr_node *arg = chunk->args[i];
     br_bytes name = br_bytes_of("", 0);
     if (arg->kind == EXPR_FIELD && arg->path.count == 1) name = br_str(arg->path.steps[0].name);
-    bool plain = name.len > 0 && br_identifier_len(name) == name.len;
-    if (plain && !br_lua_has_function(name) && !br_lua_has_library(name))
+    if (keeps_name(name))
         br_buf_addb(out, name);
     else
         br_buf_printf(out, "__br%zu", i);
@@ -185,8 +206,7 @@ static br_status scan_meta(scan *s)
 
 static br_status declare(scan *s, br_bytes name)
 {
-    if (name.len >= 4 && memcmp(name.data, "__br", 4) == 0)
-        return fail(s, "names of locals must not begin with __br");
+    if (is_reserved(name)) return fail(s, "a local must not be called _ENV, nor begin with __br");
     if (s->local_count == LOCALS_MAX) return fail(s, "more than 64 locals");
     s->locals[s->local_count++] = name;
     copy(s, name.len);
@@ -216,15 +236,10 @@ static bool is_sandbox_name(const scan *s, br_bytes word)
 
 static br_status scan_word(scan *s, size_t len, bool member)
 {
-    static const char *const keywords[] = {
-        "and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
-        "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
-        "repeat",   "return", "then", "true", "until",  "while",
-    };
     br_bytes word = br_bytes_of(s->text.data + s->at, len);
     if (member) {
         copy(s, len);
-    } else if (one_of(keywords, BR_COUNTOF(keywords), word)) {
+    } else if (is_keyword(word)) {
         scan_keyword(s, word);
     } else if (s->declares) {
         return declare(s, word);

@@ -77,15 +77,10 @@ static int refuse_write(lua_State *L)
     return luaL_error(L, "names outside the expression cannot be assigned to");
 }
 
-static int refuse_steps(lua_State *L)
-{
-    return luaL_error(L, "more than %d instructions", BR_LUA_STEPS_MAX);
-}
-
-static void on_steps(lua_State *L, lua_Debug *unused)
+static void refuse_steps(lua_State *L, lua_Debug *unused)
 {
     (void)unused;
-    refuse_steps(L);
+    luaL_error(L, "more than %d instructions", BR_LUA_STEPS_MAX);
 }
 
 /* tostring, without the addresses that Lua gives for tables and functions. */
@@ -306,7 +301,7 @@ br_status br_lua_call(br_lua *lua, lua_CFunction run, void *arg, br_arena *arena
     lua_State *L = lua->L;
     lua->arena = arena;
     lua->call_bytes = 0;
-    lua_sethook(L, on_steps, LUA_MASKCOUNT, BR_LUA_STEPS_MAX); /* counts from here */
+    lua_sethook(L, refuse_steps, LUA_MASKCOUNT, BR_LUA_STEPS_MAX); /* counts from here */
     lua_pushcfunction(L, run);
     lua_pushlightuserdata(L, arg);
     int status = lua_pcall(L, 1, 0, 0);

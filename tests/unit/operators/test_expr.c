@@ -36,6 +36,7 @@ static void paths__of_the_record__its_values_with_their_types(void **state)
         {"huge", "integer 170141183460469231731687303715884105727"},
         {" ( ad_id ) ", "text ad_7"},
         {"device.\"id\"", "text d1"},
+        {".\"and\"", "null "},
         {"true", "bool true"},
     };
     expect_all(*state, cases, BR_COUNTOF(cases));

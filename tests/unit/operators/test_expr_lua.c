@@ -55,6 +55,8 @@ static void lua__over_the_same_names__values(void **state)
         {"(function(cost) return cost.x end)({x = 5})", "integer 5"},
         {"(function() local s = 0 for i = 1, 10 do s = s + i end return s end)()", "integer 55"},
         {"rate .. ''", "text 0.5"},
+        {"device.id .. (__br0 or 1)", "text d11"},
+        {"(.\"end\" or .\"user-id\") .. ''", "text u1"},
     };
     expect_all(*state, cases, BR_COUNTOF(cases));
 }
@@ -142,6 +144,7 @@ static void sandbox__back_doors__lead_nowhere(void **state)
         {"('x'):dump()", "bad: attempt to call a nil value"},
         {"(load)('return 1')", "bad: attempt to call a nil value"},
         {"(_G or _ENV) == nil and #'ab'", "integer 2"},
+        {"_ENV or math.floor(2.5) .. ''", "text 2"},
         {"(function() return os end)()", "null "},
         {"(function() local os = 1 return _G end)()", "null "},
         {"(function() string.rep = nil return 1 end)()", "bad: cannot be assigned to"},
@@ -260,7 +263,8 @@ static void compile__broken_lua__both_readings_explained(void **state)
         {"#a; b", "read as Lua"},
         {"#a, b", "read as Lua"},
         {"[[abc", "a text that has no end"},
-        {"(function(__br0) return __br0 end)(1)", "must not begin with __br"},
+        {"(function(__br0) return __br0 end)(1)", "nor begin with __br"},
+        {"(function() local _ENV = {} return x end)()", "must not be called _ENV"},
     };
     for (size_t i = 0; i < BR_COUNTOF(cases); i++)
         fixture_refuse(*state, cases[i].text, BR_ERR_CONFIG, cases[i].wanted);
