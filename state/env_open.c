@@ -191,7 +191,9 @@ static bool is_trusted(const br_env *env, br_buf *why)
 static br_status begin_anew(br_env *env, br_err *err)
 {
     br_status status = open_mdb(env, (unsigned)env->store_count, MDB_NOSYNC, err);
-    return status == BR_OK ? attach_stores(env, err) : status;
+    if (status == BR_OK) status = attach_stores(env, err);
+    if (status != BR_OK) close_mdb(env); /* nothing half open may be read or written */
+    return status;
 }
 
 static br_status open_checked(br_env *env, br_err *err)

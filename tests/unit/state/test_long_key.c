@@ -1,4 +1,4 @@
-/* tests/unit/state/test_long_key.c */
+/* tests/unit/state/test_long_key.c - what stands in LMDB for keys of any length. */
 #include "unit/state/fixture.h"
 
 #include "state/long_key.h"
