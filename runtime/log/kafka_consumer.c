@@ -108,6 +108,7 @@ br_status br_kafka_consumer_open(br_consumer **out, br_log *base, const br_consu
     if (status != BR_OK) return status;
     br_kafka_consumer *c = BR_NEW(br_kafka_consumer);
     c->base.vtable = base->vtable;
+    c->log = base;
     c->listener = opts->listener;
     c->group = br_strdup(opts->group);
     status = open_client(c, log, opts, err);
@@ -153,10 +154,28 @@ static void take_end(br_kafka_consumer *c, br_kafka_slot *slot, int64_t position
     if (c->listener.at_end) c->listener.at_end(c->listener.self, slot->user, position);
 }
 
+/* librdkafka 2.0.2 has been seen to report a place as out of range that is there, around a
+ * rebalance. Then nothing is lost and a new consumer goes on: no reason to fail the job. */
+static br_status fail_place(br_kafka_consumer *c, const br_kafka_slot *slot,
+                            const rd_kafka_message_t *message)
+{
+    int64_t low = 0, end = 0;
+    br_status status = br_kafka_offsets(c->log, slot->topic, slot->partition, &low, &end, c->err);
+    if (status != BR_OK) return status;
+    bool there = slot->next >= low && slot->next <= end;
+    return br_fail(c->err, there ? BR_ERR_BROKER : BR_ERR_LIMIT,
+                   "%s[%d]: offset %lld %s (%lld to %lld are there, librdkafka asked for %lld): %s",
+                   slot->topic, slot->partition, (long long)slot->next,
+                   there ? "could not be read" : "is not there", (long long)low, (long long)end,
+                   (long long)message->offset, rd_kafka_message_errstr(message));
+}
+
 static void take_error(br_kafka_consumer *c, br_kafka_slot *slot, const rd_kafka_message_t *message)
 {
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF)
         take_end(c, slot, message->offset);
+    else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+        finish(c, fail_place(c, slot, message));
     else if (!br_kafka_is_transient(message->err))
         finish(c, br_kafka_fail(c->err, c->client, message->err, rd_kafka_message_errstr(message),
                                 "%s[%d] at offset %lld", slot->topic, slot->partition,

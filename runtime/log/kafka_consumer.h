@@ -33,6 +33,7 @@ typedef struct br_kafka_subscribed {
 
 typedef struct br_kafka_consumer {
     br_consumer base;
+    br_log *log;
     br_kafka_client *client;
     br_consumer_listener listener;
     char *group;
