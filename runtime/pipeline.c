@@ -46,7 +46,10 @@ br_status br_pipeline_run_batch(br_pipeline *pipeline, br_err *err)
     br_task *task = pipeline->batch_task;
     br_batch *batch = pipeline->batch;
     br_status st = BR_OK;
-    if (!task || batch->count == 0) return BR_OK;
+    if (!task || batch->count == 0) {
+        br_batch_reset(batch); /* it may be full of bad records' bytes */
+        return BR_OK;
+    }
     note_time(task, batch);
     st = br_chain_process(&task->chain, &task->context, batch->at, batch->count, err);
     if (st == BR_ERR_BAD_RECORD) {
