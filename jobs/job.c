@@ -95,33 +95,33 @@ const Brine__Job__Job *br_job_spec(const br_job *job)
     return job->spec;
 }
 
-static void add_at(const br_job *job, br_job_errors *errors, const char *path, const char *fmt,
-                   va_list args)
+static void add_at(const br_job *job, br_job_errors *errors, const char *path, const char *message)
 {
-    char message[BR_ERR_MESSAGE_MAX];
     const br_place *place = br_places_find(&job->places, path);
-    (void)vsnprintf(message, sizeof(message), fmt, args);
     br_job_errors_add(errors, place ? place->line : 0, place ? place->column : 0, path, message);
 }
 
 void br_job_error_at(const br_job *job, br_job_errors *errors, const char *path, const char *fmt,
                      ...)
 {
+    char message[BR_ERR_MESSAGE_MAX];
     va_list args;
     va_start(args, fmt);
-    add_at(job, errors, path, fmt, args);
+    (void)vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
+    add_at(job, errors, path, message);
 }
 
 void br_job_operator_error(const br_job *job, br_job_errors *errors, size_t index,
                            const char *field, const char *fmt, ...)
 {
-    char path[256];
+    char path[256], message[BR_ERR_MESSAGE_MAX];
     const char *kind = br_operator_kind_name(job->spec->operators[index]);
-    (void)snprintf(path, sizeof(path), "operators[%zu].%s%s%s", index, kind, field[0] ? "." : "",
-                   field);
     va_list args;
     va_start(args, fmt);
-    add_at(job, errors, path, fmt, args);
+    (void)vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
+    (void)snprintf(path, sizeof(path), "operators[%zu].%s%s%s", index, kind, field[0] ? "." : "",
+                   field);
+    add_at(job, errors, path, message);
 }

@@ -379,6 +379,10 @@ static void job__json_bom_and_crlf__read_as_the_same_job(void **state)
     }
     assert_same(whole_yaml, br_buf_cstr(&text));
     br_buf_dispose(&text);
+    /* Tabs may indent JSON. */
+    assert_same(HEAD SOURCE SINK, "{\n\t\"name\": \"j\",\n\t\"operators\": [\n\t\t{\"source\": "
+                                  "{\"id\": \"s\", \"topic\": \"in\"}},\n\t\t{\"sink\": "
+                                  "{\"topic\": \"out\"}}\n\t]\n}\n");
 }
 
 static void job__every_field__is_bound(void **state)

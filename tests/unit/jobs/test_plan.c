@@ -349,7 +349,32 @@ typedef struct refusal {
     const char *path, *message;
 } refusal;
 
-static void plan__what_cannot_run__is_refused_at_its_field(void **state)
+static void assert_refused(const refusal *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        compiled c;
+        br_job_errors errors;
+        br_buf text = {0};
+        bool found = false;
+        assert_int_equal(compile(&c, cases[i].text, &errors), BR_ERR_CONFIG);
+        assert_null(c.plan);
+        br_job_errors_print(&errors, &text);
+        for (size_t e = 0; e < errors.count; e++)
+            found = found ||
+                    (errors.at[e].line == cases[i].line && errors.at[e].column == cases[i].column &&
+                     strcmp(errors.at[e].path, cases[i].path) == 0 &&
+                     strstr(errors.at[e].message, cases[i].message));
+        if (!found)
+            fail_msg("case %zu: no error %d:%d %s `%s` in\n%s\nof\n%s", i, cases[i].line,
+                     cases[i].column, cases[i].path, cases[i].message, br_buf_cstr(&text),
+                     cases[i].text);
+        br_buf_dispose(&text);
+        br_job_errors_dispose(&errors);
+        discard(&c);
+    }
+}
+
+static void plan__names_and_expressions_without_a_meaning__are_refused_at_their_field(void **state)
 {
     /* Errors of compiling point into the job file like all others. */
     static const refusal cases[] = {
@@ -374,6 +399,15 @@ static void plan__what_cannot_run__is_refused_at_its_field(void **state)
          "operators[1].groupBy.by[0]", "needs a name"},
         {HEAD SOURCE "  - groupBy: {id: g, by: a, aggregate: [sum(1)]}\n" SINK, 4, 41,
          "operators[1].groupBy.aggregate[0]", "needs a name"},
+    };
+    (void)state;
+    assert_refused(cases, BR_COUNTOF(cases));
+}
+
+static void plan__stages_formats_and_topics_that_cannot_be__are_refused(void **state)
+{
+    /* The reason is told, not only the rule. */
+    static const refusal cases[] = {
         {HEAD SOURCE "  - groupBy: {id: g, by: a, stages: one, aggregate: count()}\n" SINK, 4, 37,
          "operators[1].groupBy.stages", "does not say by which fields its topic is keyed"},
         {HEAD KEYED "  - groupBy: {id: g, by: b, stages: one, aggregate: count()}\n" SINK, 4, 37,
@@ -399,27 +433,7 @@ static void plan__what_cannot_run__is_refused_at_its_field(void **state)
          "would be both a sink topic and a dead letters topic"},
     };
     (void)state;
-    for (size_t i = 0; i < BR_COUNTOF(cases); i++) {
-        compiled c;
-        br_job_errors errors;
-        br_buf text = {0};
-        bool found = false;
-        assert_int_equal(compile(&c, cases[i].text, &errors), BR_ERR_CONFIG);
-        assert_null(c.plan);
-        br_job_errors_print(&errors, &text);
-        for (size_t e = 0; e < errors.count; e++)
-            found = found ||
-                    (errors.at[e].line == cases[i].line && errors.at[e].column == cases[i].column &&
-                     strcmp(errors.at[e].path, cases[i].path) == 0 &&
-                     strstr(errors.at[e].message, cases[i].message));
-        if (!found)
-            fail_msg("case %zu: no error %d:%d %s `%s` in\n%s\nof\n%s", i, cases[i].line,
-                     cases[i].column, cases[i].path, cases[i].message, br_buf_cstr(&text),
-                     cases[i].text);
-        br_buf_dispose(&text);
-        br_job_errors_dispose(&errors);
-        discard(&c);
-    }
+    assert_refused(cases, BR_COUNTOF(cases));
 }
 
 static void plan__an_error_in_a_shared_operator__is_reported_once(void **state)
@@ -486,7 +500,8 @@ int main(void)
         cmocka_unit_test(plan__source_settings__reach_the_stage),
         cmocka_unit_test(spec__what_rows_mean__decides),
         cmocka_unit_test(plan__names_of_results__are_given_or_follow_from_the_expression),
-        cmocka_unit_test(plan__what_cannot_run__is_refused_at_its_field),
+        cmocka_unit_test(plan__names_and_expressions_without_a_meaning__are_refused_at_their_field),
+        cmocka_unit_test(plan__stages_formats_and_topics_that_cannot_be__are_refused),
         cmocka_unit_test(plan__an_error_in_a_shared_operator__is_reported_once),
         cmocka_unit_test(plan__mutated_files__are_compiled_or_refused),
     };
