@@ -96,6 +96,8 @@ static br_status write_task(br_task *task, br_err *err)
     checkpoint.next_offset = task->next_offset;
     checkpoint.has_stream_time = task->stream_time != BR_NO_TIME;
     checkpoint.stream_time = task->stream_time;
+    checkpoint.has_wall_ms = true;
+    checkpoint.wall_ms = br_wall_ms(task->opts.clock);
     checkpoint.has_last_hash = task->last_hash != 0;
     checkpoint.last_hash = task->last_hash;
     checkpoint.n_stores = stage->store_count;

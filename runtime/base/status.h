@@ -41,7 +41,7 @@ typedef struct br_err {
 
 /* For our own bugs, never for input. On in release builds: going on would corrupt state. */
 #define BR_ASSERT(cond) ((cond) ? (void)0 : br_assert_failed(#cond, __FILE__, __LINE__))
-_Noreturn void br_assert_failed(const char *cond, const char *file, int line);
+void br_assert_failed(const char *cond, const char *file, int line) __attribute__((noreturn));
 
 /* Fills `err` and returns `status`. A message that does not fit is cut. err must not be NULL. */
 br_status br_fail(br_err *err, br_status status, const char *fmt, ...) BR_PRINTF(3, 4);
