@@ -1,6 +1,8 @@
 /* runtime/cli/connect.c - see connect.h. */
 #include "runtime/cli/connect.h"
 
+#include "runtime/cli/cli.h"
+
 #include <stdlib.h>
 
 static const char default_local_dir[] = "./brine-data";
@@ -49,6 +51,11 @@ br_status br_connect_log(br_log **out, const br_connect *connect, br_err *err)
     if (choose(connect, &chosen, err) != BR_OK) return err->status;
     if (chosen.local) return br_log_open_local(out, chosen.local, true, err);
     return br_log_open_kafka(out, chosen.brokers, connect->settings, connect->setting_count, err);
+}
+
+int br_connect_exit_code(const br_err *err)
+{
+    return err->status == BR_ERR_CONFIG ? BR_EXIT_USAGE : BR_EXIT_NOT_STARTED;
 }
 
 br_status br_connect_state_dir(const br_connect *connect, br_buf *out, br_err *err)

@@ -32,6 +32,8 @@ typedef struct br_connect {
 bool br_connect_is_given(const br_connect *connect);
 /* BR_ERR_CONFIG: both kinds of log are named. Otherwise as br_log_open_kafka and _local. */
 BR_MUST_USE br_status br_connect_log(br_log **out, const br_connect *connect, br_err *err);
+/* For commands, when br_connect_log failed: options that contradict each other are wrong usage. */
+int br_connect_exit_code(const br_err *err);
 /* Appends the path of the state folder (it need not exist). BR_ERR_CONFIG as br_connect_log. */
 BR_MUST_USE br_status br_connect_state_dir(const br_connect *connect, br_buf *out, br_err *err);
 

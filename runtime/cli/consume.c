@@ -192,7 +192,7 @@ static int consume_topic(consume *c)
     partition *parts = NULL;
     size_t count = 0;
     if (br_connect_log(&log, &c->connect, &err) != BR_OK)
-        return br_cli_failed("consume", BR_EXIT_NOT_STARTED, &err);
+        return br_cli_failed("consume", br_connect_exit_code(&err), &err);
     int code = BR_EXIT_DONE;
     (void)setvbuf(stdout, NULL, _IOFBF, OUTPUT_BYTES);
     if (c->latest) c->values = br_latest_create();

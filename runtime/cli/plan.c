@@ -83,5 +83,6 @@ int br_cmd_plan(int argc, char **argv)
     if (st == BR_OK) st = print_plan(file.plan, log, json, dot, &err);
     br_log_close(log);
     br_job_file_close(&file);
-    return st == BR_OK ? BR_EXIT_DONE : br_cli_failed(usage.command, BR_EXIT_NOT_STARTED, &err);
+    return st == BR_OK ? BR_EXIT_DONE
+                       : br_cli_failed(usage.command, br_connect_exit_code(&err), &err);
 }

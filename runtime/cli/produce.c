@@ -202,9 +202,9 @@ static void print_summary(const produce *p, const counts *c, int32_t partitions)
     char records[32], took[32];
     int64_t ms = br_mono_ms(&br_system_clock) - c->started_ms;
     if (!p->json) {
-        printf("%s records to %s (%" PRId32 " partitions) in %s",
+        printf("%s records to %s (%" PRId32 " partition%s) in %s",
                br_format_count(records, c->records), p->topic, partitions,
-               br_format_duration(took, ms));
+               partitions == 1 ? "" : "s", br_format_duration(took, ms));
         if (c->null_keys > 0) printf(", %s without a key", br_format_count(records, c->null_keys));
         if (c->blank_lines > 0)
             printf(", %s blank lines left out", br_format_count(records, c->blank_lines));
@@ -258,7 +258,7 @@ static int open_and_produce(const produce *p)
     if (open_keyer(&k, p, &err) != BR_OK)
         code = br_cli_failed("produce", BR_EXIT_USAGE, &err);
     else if (br_connect_log(&log, &p->connect, &err) != BR_OK)
-        code = br_cli_failed("produce", BR_EXIT_NOT_STARTED, &err);
+        code = br_cli_failed("produce", br_connect_exit_code(&err), &err);
     else {
         code = produce_lines(p, log, &k);
         br_log_close(log);

@@ -240,8 +240,9 @@ static br_status read_job(query *q, const char *state_dir, const char *job, br_e
     br_buf_printf(&dir, "%s/%s", state_dir, job);
     int count = scandir(br_buf_cstr(&dir), &entries, visible, alphasort);
     if (count < 0) {
-        st = br_fail_errno(err, BR_ERR_IO, errno, "no state of job `%s`: cannot read %s", job,
-                           br_buf_cstr(&dir));
+        st = br_fail_errno(err, BR_ERR_IO, errno,
+                           "no state of job `%s` (--state-dir says where to look): cannot read %s",
+                           job, br_buf_cstr(&dir));
     } else {
         st = read_entries(q, job, br_buf_cstr(&dir), entries, count, err);
         for (int i = 0; i < count; i++) free(entries[i]); /* scandir's own */

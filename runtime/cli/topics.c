@@ -151,9 +151,7 @@ int br_cmd_topics(int argc, char **argv)
     int code;
     if (!br_options_read(&usage, argc, argv, &args, &code)) return code;
     br_status st = br_connect_log(&log, &connect, &err);
-    if (st != BR_OK)
-        return br_cli_failed(usage.command,
-                             st == BR_ERR_CONFIG ? BR_EXIT_USAGE : BR_EXIT_NOT_STARTED, &err);
+    if (st != BR_OK) return br_cli_failed(usage.command, br_connect_exit_code(&err), &err);
     st = json ? show_as_json(log, &args, &err) : show_as_table(log, &args, &err);
     br_log_close(log);
     return st == BR_OK ? BR_EXIT_DONE : br_cli_failed(usage.command, BR_EXIT_FAILED, &err);

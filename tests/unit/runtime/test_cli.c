@@ -234,6 +234,8 @@ static void wrong_use__every_command__is_exit_code_1(void **state)
         {"plan --json --dot x.yaml", "leave one out"},
         {"validate missing.yaml", "missing.yaml"},
         {"topics --brokers a:1 --local b", "--brokers and --local are both given"},
+        {"consume --topic t --brokers a:1 --local b", "both given"},
+        {"produce --topic t --brokers a:1 --local b", "both given"},
     };
     for (size_t i = 0; i < BR_COUNTOF(cases); i++)
         assert_fails(cases[i].line, NULL, BR_EXIT_USAGE, cases[i].message);
