@@ -194,7 +194,10 @@ operators:
             done = self.brine(*self.run_args(job, "--until-end"), code=2)
             self.assertIn(f"{self.topic}[0]@1".encode(), done.stderr)
             self.assertEqual([1], self.committed(self.job_name, self.topic))
-        self.assertEqual({"a": {"k": "a", "v": 1}}, self.totals(self.out))
+        job = self.group_job("k", "v: sum(v)", source="errors: skip")  # goes on at that offset
+        summary = self.run_job(job)
+        self.assertEqual((7, 5), (summary["records"], summary["skipped"]))
+        self.assertEqual({"a": {"k": "a", "v": 3}}, self.totals(self.out))
 
 
 class JobFiles(flow.Flow):
@@ -207,7 +210,9 @@ class JobFiles(flow.Flow):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         done = self.brine("validate", path, code=code, flags=False, timeout=5)
         if code == 1:
-            self.assertRegex(done.stderr + done.stdout, rb"job\.yaml:\d+:\d+: ")
+            whole = not text.strip() or len(text) > 1_000_000  # then the file itself is at fault
+            place = rb"" if whole else rb":\d+:\d+"
+            self.assertRegex(done.stderr + done.stdout, rb"job\.yaml" + place + rb": ")
         return done
 
     def test_65_job_names__hostile__refused_and_nothing_made(self):

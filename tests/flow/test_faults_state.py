@@ -106,16 +106,22 @@ settings: {{commit_interval: 10ms{settings}}}
     def test_14_state_folder__second_process__refused_and_the_first_undisturbed(self):
         self.create(self.topic, 1)
         self.feed(b"a")
-        job = self.count_job()
-        link = self.work / "link"
+        job, link = self.count_job(), self.work / "link"
         self.state.mkdir()
         link.symlink_to(self.state)
         with self.running(job) as first:
             self.wait_for("first result", lambda: self.made(self.out) and self.counts())
+            done = self.brine(*self.run_args(job, "--until-end"), code=3, timeout=5)
+            self.assertIn(b"stop the other process", done.stderr)  # the log itself refuses
+            first_log = self.log[1]
+            self.use_log("local", str(self.work / "other-log"))
+            self.create(self.topic, 1)
             for path in (self.state, f"{self.state}/", link):
-                done = self.brine("run", job, "--until-end", "--state-dir", path, code=3, timeout=5)
+                done = self.brine("run", job, "--until-end", "--state-dir", path, code=None)
+                self.assertIn(done.returncode, (2, 3))
                 self.assertIn(b"in use", done.stderr)
                 self.assertIn(str(first.pid).encode(), done.stderr)
+            self.use_log("local", first_log)
             self.feed(b"a")
             self.wait_for("second result", lambda: self.counts() == {"a": 2})
             first.kill()
@@ -196,7 +202,7 @@ settings: {{commit_interval: 10ms{settings}}}
 
     def query_counts(self):
         done = self.brine("query", self.job_name, "g", "--state-dir", self.state, "--json",
-                          code=None)
+                          code=None, flags=False)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     @flow.local_only

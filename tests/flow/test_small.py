@@ -56,7 +56,8 @@ operators:
 
     def check_query(self, job_name, lines):
         ad = json.loads(lines[0])["ad_id"]
-        done = self.brine("query", job_name, "per_ad", ad, "--state-dir", self.state, "--json")
+        done = self.brine("query", job_name, "per_ad", ad, "--state-dir", self.state, "--json",
+                          flags=False)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([sum(json.loads(line)["ad_id"] == ad for line in lines)],
                          [row["n"] for row in rows])

@@ -16,11 +16,12 @@ set(folders
   "tests/kafka/.* : fixture.h tests/ runtime/ operators/ proto/"
   "tests/.* : tests/ support/ unit/ fuzz/ runtime/ jobs/ operators/ state/ proto/")
 
-# third-party header : files that may include it
+# third-party header : files that may include it (`brine version` names them all)
+set(versions " runtime/cli/version\\.c")
 set(third_party
   "librdkafka/.* : runtime/log/kafka[a-z_]*\\.[ch] tests/bench/.* tests/kafka/.*"
-  "lmdb\\.h : state/.* runtime/log/local[a-z_]*\\.[ch] tests/unit/(state|runtime)/.*"
-  "lz4[a-z]*\\.h : state/.*"
+  "lmdb\\.h : state/.* runtime/log/local[a-z_]*\\.[ch] tests/unit/(state|runtime)/.*${versions}"
+  "lz4[a-z]*\\.h : state/.*${versions}"
   "simdjson\\.h : operators/[a-z_]*\\.[ch]pp"
   "(lua|lauxlib|lualib)\\.h : operators/(expr_lua|lua_)[a-z_]*\\.[ch]"
   "yaml\\.h : jobs/yaml\\.c"

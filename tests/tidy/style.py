@@ -49,6 +49,8 @@ def check_file(name, lines):
     if name.suffix == ".h":
         guard = "BR_" + re.sub(r"[/.]", "_", str(name)).upper()
         short = guard.replace("BR_RUNTIME_BASE_", "BR_BASE_")
+        if is_test:  # helpers of one folder: the file's own name is enough
+            short = f"BR_TESTS_{name.stem.upper()}_H"
         found = [line.split()[1] for line in lines if line.startswith("#ifndef BR_")][:1]
         if found not in ([guard], [short]):
             yield f"{name}: its guard must be {short}, found {found}"
@@ -69,7 +71,8 @@ def check_functions(name, lines):
 
 
 def check_alone(root, name, include_folders):
-    flags = [f"-I{folder}" for folder in include_folders] + [f"-I{root}"]
+    flags = [f"-I{folder}" for folder in include_folders]
+    flags += [f"-I{root}", f"-I{root}/tests"]
     command = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror", "-fsyntax-only", *flags,
                "-include", str(root / name), "-x", "c", "/dev/null"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
