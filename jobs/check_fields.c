@@ -15,6 +15,7 @@ enum {
     COMMIT_INTERVAL_MS_MAX = 3600000, /* above it, a restart reads hours again */
     CACHE_BYTES_MIN = 1 << 20,        /* below it, a few groups with partials do not fit */
     REPLICATION_MAX = INT16_MAX,      /* the protocol's */
+    THREADS_MAX = 64, /* each is a member of the group with a consumer and a producer */
     KAFKA_PROPERTIES_MAX = 256,
 };
 
@@ -229,6 +230,9 @@ static void check_settings(const br_job *job, const Brine__Job__Settings *settin
         (settings->replication < 1 || settings->replication > REPLICATION_MAX))
         br_job_error_at(job, errors, "settings.replication", "%d is not allowed: from 1 to %d",
                         settings->replication, REPLICATION_MAX);
+    if (settings->has_threads && (settings->threads < 1 || settings->threads > THREADS_MAX))
+        br_job_error_at(job, errors, "settings.threads", "%d is not allowed: from 1 to %d",
+                        settings->threads, THREADS_MAX);
     if (settings->brokers) {
         check_expansion(job, errors, "settings.brokers", settings->brokers);
         if (settings->brokers[0] == '\0')

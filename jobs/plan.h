@@ -110,7 +110,8 @@ typedef struct br_plan {
     br_plan_topic *topics; /* each once; sources first */
     size_t topic_count;
     int64_t commit_interval_ms;
-    uint64_t cache_bytes;
+    uint64_t cache_bytes; /* of the whole worker */
+    int32_t threads;      /* pipelines of a worker */
 } br_plan;
 
 /* Compiles. Borrows job, which outlives the plan. errors: the job's, to which it adds.

@@ -21,6 +21,7 @@ typedef struct br_pipeline_opts {
     const br_clock *clock;
     br_counters *counters;
     const char *instance_id; /* [optional] static membership */
+    int32_t member, members; /* which of the worker's pipelines this is */
     uint32_t incarnation;
     br_print_fn print; /* [optional] */
     void *print_arg;

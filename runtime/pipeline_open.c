@@ -53,6 +53,8 @@ static br_status join_group(br_pipeline *pipeline, br_err *err)
                              .topics = topics,
                              .topic_count = plan->stage_count,
                              .instance_id = pipeline->opts.instance_id,
+                             .member = pipeline->opts.member,
+                             .members = pipeline->opts.members,
                              .listener = br_pipeline_listener(pipeline)};
     br_status st = br_consumer_open(&pipeline->consumer, pipeline->opts.log, &opts, err);
     br_free(topics);
@@ -63,7 +65,7 @@ br_status br_pipeline_open(br_pipeline **out, const br_pipeline_opts *opts, br_e
 {
     br_pipeline *pipeline = BR_NEW(br_pipeline);
     pipeline->opts = *opts;
-    pipeline->budget.max = opts->plan->cache_bytes;
+    pipeline->budget.max = opts->plan->cache_bytes / (uint64_t)opts->members;
     pipeline->stages = br_calloc(opts->plan->stage_count, sizeof(*pipeline->stages));
     pipeline->batch = br_batch_create();
     pipeline->restorer = br_restorer_create();

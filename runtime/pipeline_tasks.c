@@ -16,7 +16,6 @@ static br_stage_handles *handles_for(br_pipeline *pipeline, const char *topic)
 {
     for (size_t i = 0; i < pipeline->opts.plan->stage_count; i++)
         if (strcmp(pipeline->stages[i].stage->topic, topic) == 0) return &pipeline->stages[i];
-    BR_ASSERT(!"the group assigns only topics that were subscribed to");
     return NULL;
 }
 
@@ -26,6 +25,7 @@ static void assigned(void *self, const br_tp *at, size_t count)
     pipeline->joined = true;
     for (size_t i = 0; i < count; i++) {
         br_stage_handles *handles = handles_for(pipeline, at[i].topic);
+        BR_ASSERT(handles && "the group assigns only topics that were subscribed to");
         br_task_opts opts = {.stage = handles->stage,
                              .at = {handles->stage->topic, at[i].partition},
                              .job = pipeline->opts.plan->job,

@@ -98,17 +98,31 @@ static void report_lost(br_task *task, int64_t start)
                 task->opts.at.topic, task->opts.at.partition, task->low - first, first, task->low);
 }
 
+/* Wherever an offset above 0 is committed, a marker stands in a changelog: BR_TASK_EMITTING writes
+ * the first one before the first offset is committed. */
+static br_status check_state_is_there(const br_task *task, br_err *err)
+{
+    const br_stage *stage = task->opts.stage;
+    if (task->committed <= 0 || task->context.horizon >= 0 || stage->store_count == 0) return BR_OK;
+    return br_fail(err, BR_ERR_CONFIG,
+                   "the group has read `%s` partition %" PRId32 " up to offset %" PRId64
+                   ", but topic `%s` holds no state of it: the topic was deleted, or the operator "
+                   "reads other sources than before, and totals would begin anew. Give the job "
+                   "another name to count everything again",
+                   task->opts.at.topic, task->opts.at.partition, task->committed,
+                   stage->stores[0].changelog);
+}
+
 static br_status prepare_source(br_task *task, br_err *err)
 {
     int64_t start = task->committed;
-    task->phase = BR_TASK_STARTING;
-    if (start < 0 && task->context.horizon >= 0) {
+    br_status st = check_state_is_there(task, err);
+    task->phase = start < 0 && task->env ? BR_TASK_EMITTING : BR_TASK_STARTING;
+    if (st == BR_OK && start < 0 && task->context.horizon >= 0)
         start = task->context.horizon + 1;
-        task->phase = BR_TASK_EMITTING;
-    } else if (start < 0) {
-        br_status st = first_offset(task, &start, err);
-        if (st != BR_OK) return st;
-    }
+    else if (st == BR_OK && start < 0)
+        st = first_offset(task, &start, err);
+    if (st != BR_OK) return st;
     if (task->end < start)
         return br_fail(err, BR_ERR_CONFIG,
                        "topic `%s` partition %" PRId32 " ends at offset %" PRId64

@@ -14,7 +14,7 @@
 typedef enum br_task_phase {
     BR_TASK_RESTORING, /* belongs to the restorer */
     BR_TASK_READY,     /* restored; its start offset is to be found and committed */
-    BR_TASK_EMITTING,  /* state but no committed offset: every row goes out before the start */
+    BR_TASK_EMITTING,  /* no committed offset: every row goes out, and a marker, before the start */
     BR_TASK_STARTING,  /* start offset known, not yet committed */
     BR_TASK_RUNNING,
 } br_task_phase;

@@ -1,5 +1,5 @@
 /* runtime/worker.h - runs one job in this process until it is told to stop, fails or is done.
- * Shape:     compile -> prepare topics -> pipeline: step, step, … -> close
+ * Shape:     prepare topics -> a pipeline on each of plan->threads threads: step, step, … -> close
  * After a failure of the log it opens the pipeline again with backoff, as after a crash.
  * Thread:    the caller's; br_worker_stop from anywhere, also a signal handler. */
 #ifndef BR_RUNTIME_WORKER_H
@@ -8,7 +8,8 @@
 #include "runtime/pipeline.h"
 
 typedef struct br_worker_opts {
-    const br_plan *plan;
+    const br_job *job;
+    const br_plan *plan; /* of job; each further thread compiles its own */
     br_log *log;
     const char *state_dir;
     const br_clock *clock;
@@ -17,7 +18,7 @@ typedef struct br_worker_opts {
     bool until_end;
     br_print_fn print; /* [optional] */
     void *print_arg;
-    /* [optional] Called about every progress_ms between steps. */
+    /* [optional] From the first thread; from any for print. Called about every progress_ms between steps. */
     void (*progress)(void *arg, const br_pipeline_status *status);
     void *progress_arg;
     int64_t progress_ms;

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+enum { PRINTF_ROOM = 128 }; /* most texts fit: one pass */
+
 void br_buf_reserve(br_buf *buf, size_t more)
 {
     buf->data = br_grow(buf->data, &buf->cap, buf->len + more, 1);
@@ -35,11 +37,14 @@ void br_buf_printf(br_buf *buf, const char *fmt, ...)
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    br_buf_reserve(buf, PRINTF_ROOM);
+    int n = vsnprintf(buf->data + buf->len, buf->cap - buf->len, fmt, args);
     va_end(args);
     BR_ASSERT(n >= 0);
-    br_buf_reserve(buf, (size_t)n + 1);
-    (void)vsnprintf(buf->data + buf->len, (size_t)n + 1, fmt, again);
+    if ((size_t)n >= buf->cap - buf->len) {
+        br_buf_reserve(buf, (size_t)n + 1);
+        n = vsnprintf(buf->data + buf->len, buf->cap - buf->len, fmt, again);
+    }
     va_end(again);
     buf->len += (size_t)n;
 }

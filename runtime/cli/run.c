@@ -108,11 +108,13 @@ static void print_summary_json(const run *r, const char *job)
     br_buf_dispose(&buf);
 }
 
-static int run_plan(run *r, const br_plan *plan, br_log *log, const char *state_dir)
+static int run_plan(run *r, const br_job_file *file, br_log *log, const char *state_dir)
 {
     br_err err;
     bool started;
-    br_worker_opts opts = {.plan = plan,
+    const br_plan *plan = file->plan;
+    br_worker_opts opts = {.job = file->job,
+                           .plan = plan,
                            .log = log,
                            .state_dir = state_dir,
                            .clock = &br_system_clock,
@@ -146,7 +148,7 @@ static int run_job(run *r, const br_job_file *file)
     r->connect.setting_count = file->setting_count;
     br_status st = br_connect_state_dir(&r->connect, &state_dir, &err);
     if (st == BR_OK) st = br_connect_log(&log, &r->connect, &err);
-    int code = st == BR_OK ? run_plan(r, file->plan, log, br_buf_cstr(&state_dir))
+    int code = st == BR_OK ? run_plan(r, file, log, br_buf_cstr(&state_dir))
                            : br_cli_failed("run", BR_EXIT_NOT_STARTED, &err);
     br_log_close(log);
     br_buf_dispose(&state_dir);

@@ -83,8 +83,13 @@ int br_cmd_version(int argc, char **argv)
     (void)mdb_version(&major, &minor, &patch);
     (void)snprintf(lmdb, sizeof(lmdb), "%d.%d.%d", major, minor, patch);
     const library libraries[] = {
-        {"brine", BR_VERSION},        {"librdkafka", br_kafka_version()},   {"lmdb", lmdb},
-        {"lz4", LZ4_versionString()}, {"protobuf-c", protobuf_c_version()},
+        {"brine", BR_VERSION},
+        {"librdkafka", br_kafka_version()},
+        {"lmdb", lmdb},
+        {"lz4", LZ4_versionString()},
+        {"protobuf-c", protobuf_c_version()},
+        {"simdjson", BR_SIMDJSON_VERSION},
+        {"lua", BR_LUA_VERSION},
     };
     if (json)
         print_json(libraries, BR_COUNTOF(libraries));

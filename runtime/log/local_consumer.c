@@ -1,6 +1,6 @@
 /* runtime/log/local_consumer.c - a consumer group's member on the embedded log. See local.h.
- * Shape:     a group has one member, which holds <dir>/groups/<group>.lock; the first poll assigns
- *            all partitions, each poll serves them in turn.
+ * Shape:     a group's members are threads of one process and share its partitions by remainder;
+ * each holds <dir>/groups/<group>.lock[.N]. The first poll assigns, each poll serves in turn.
  * Invariant: the lock goes with the process, so a killed member blocks nobody. */
 #include "runtime/base/alloc.h"
 #include "runtime/base/names.h"
@@ -33,6 +33,7 @@ typedef struct consumer {
     size_t count, cap;
     size_t turn; /* partition that is served next */
     bool assigned;
+    int32_t member, members;
     int lock; /* file descriptor; -1: none */
     br_local_chunk chunk;
 } consumer;
@@ -55,6 +56,7 @@ static br_status lock_group(consumer *c, br_err *err)
     br_buf_printf(&path, "%s/groups", c->log->dir);
     int failed = mkdir(br_buf_cstr(&path), 0777) != 0 && errno != EEXIST ? errno : 0;
     br_buf_printf(&path, "/%s.lock", c->group);
+    if (c->member > 0) br_buf_printf(&path, ".%" PRId32, c->member);
     if (!failed) {
         c->lock = open(br_buf_cstr(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (c->lock < 0 || flock(c->lock, LOCK_EX | LOCK_NB) != 0) failed = errno;
@@ -74,13 +76,13 @@ static br_status lock_group(consumer *c, br_err *err)
 static br_status add_topic(consumer *c, const char *name, br_err *err)
 {
     br_local_topic topic;
-    if (find(c, (br_tp){name, 0})) return BR_OK; /* named twice */
+    if (find(c, (br_tp){name, c->member})) return BR_OK; /* named twice */
     if (br_local_find_partition(c->log, (br_tp){name, 0}, &topic, err) != BR_OK) return err->status;
     char *own = br_strdup(name);
     c->topics[c->topic_count++] = own;
     size_t need = c->count + (size_t)topic.partitions;
     c->partitions = br_grow(c->partitions, &c->cap, need, sizeof(*c->partitions));
-    for (int32_t i = 0; i < topic.partitions; i++)
+    for (int32_t i = c->member; i < topic.partitions; i += c->members)
         c->partitions[c->count++] =
             (partition){.at = {own, i}, .topic_id = topic.id, .told_end = -1};
     return BR_OK;
@@ -107,6 +109,8 @@ br_status br_local_consumer_open(br_consumer **out, br_log *log, const br_consum
     c->base.vtable = &br_local_vtable;
     c->log = (br_local *)log;
     c->listener = opts->listener;
+    c->member = opts->member;
+    c->members = opts->members > 0 ? opts->members : 1;
     c->lock = -1;
     if (open_member(c, opts, err) != BR_OK) {
         br_local_consumer_close(&c->base);

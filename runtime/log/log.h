@@ -91,6 +91,9 @@ typedef struct br_consumer_opts {
     const char *const *topics;
     size_t topic_count;
     const char *instance_id; /* static membership; [optional] */
+    /* The embedded log has no group protocol: member `member` of `members` (0: one) in this process
+     * gets the partitions whose number leaves this remainder. Kafka asks its group. */
+    int32_t member, members;
     br_consumer_listener listener;
 } br_consumer_opts;
 
