@@ -23,6 +23,7 @@ typedef struct br_pipeline_opts {
     const char *instance_id; /* [optional] static membership */
     int32_t member, members; /* which of the worker's pipelines this is */
     uint32_t incarnation;
+    bool inline_restore; /* restore within a step, not on a thread of its own */
     br_print_fn print; /* [optional] */
     void *print_arg;
 } br_pipeline_opts;

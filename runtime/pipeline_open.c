@@ -68,7 +68,7 @@ br_status br_pipeline_open(br_pipeline **out, const br_pipeline_opts *opts, br_e
     pipeline->budget.max = opts->plan->cache_bytes / (uint64_t)opts->members;
     pipeline->stages = br_calloc(opts->plan->stage_count, sizeof(*pipeline->stages));
     pipeline->batch = br_batch_create();
-    pipeline->restorer = br_restorer_create();
+    pipeline->restorer = br_restorer_create(opts->inline_restore);
     pipeline->committed_at_ms = br_mono_ms(opts->clock);
     br_status st = br_producer_open(&pipeline->producer, opts->log, err);
     for (size_t i = 0; st == BR_OK && i < opts->plan->stage_count; i++)

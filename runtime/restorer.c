@@ -11,7 +11,8 @@ typedef struct task_list {
 } task_list;
 
 struct br_restorer {
-    pthread_t thread;
+    bool threaded;
+    pthread_t thread;     /* if threaded */
     pthread_mutex_t lock; /* all below */
     pthread_cond_t wake;
     task_list waiting, done;
@@ -72,11 +73,13 @@ static void *work(void *arg)
     return NULL;
 }
 
-br_restorer *br_restorer_create(void)
+br_restorer *br_restorer_create(bool inline_restore)
 {
     br_restorer *restorer = BR_NEW(br_restorer);
     pthread_mutex_init(&restorer->lock, NULL);
     pthread_cond_init(&restorer->wake, NULL);
+    restorer->threaded = !inline_restore;
+    if (inline_restore) return restorer;
     int failed = pthread_create(&restorer->thread, NULL, work, restorer);
     BR_ASSERT(!failed && "a thread can be made at start");
     return restorer;
@@ -90,7 +93,7 @@ void br_restorer_destroy(br_restorer *restorer)
     if (restorer->current) atomic_store(&restorer->current->abandoned, true);
     pthread_cond_signal(&restorer->wake);
     pthread_mutex_unlock(&restorer->lock);
-    pthread_join(restorer->thread, NULL);
+    if (restorer->threaded) pthread_join(restorer->thread, NULL);
     for (br_task *task; (task = shift(&restorer->waiting)) != NULL;) br_task_destroy(task, false);
     for (br_task *task; (task = shift(&restorer->done)) != NULL;) br_task_destroy(task, false);
     br_free(restorer->waiting.at);
@@ -121,6 +124,8 @@ void br_restorer_abandon(br_restorer *restorer, br_task *task)
 br_task *br_restorer_take(br_restorer *restorer)
 {
     pthread_mutex_lock(&restorer->lock);
+    br_task *next = restorer->threaded ? NULL : shift(&restorer->waiting);
+    if (next) restore_one(restorer, next);
     br_task *task = shift(&restorer->done);
     pthread_mutex_unlock(&restorer->lock);
     return task;

@@ -10,7 +10,8 @@
 
 typedef struct br_restorer br_restorer;
 
-br_restorer *br_restorer_create(void);
+/* inline_restore: no thread; br_restorer_take restores what waits (for the simulator). */
+br_restorer *br_restorer_create(bool inline_restore);
 /* Abandons what is queued or under way, waits for it, and frees those tasks. NULL is fine. */
 void br_restorer_destroy(br_restorer *restorer);
 void br_restorer_add(br_restorer *restorer, br_task *task);

@@ -12,8 +12,11 @@ typedef int br_failpoint_unit_not_empty; /* ISO C wants a declaration when the o
 /* How often each armed entry was reached; one pipeline thread is all that tests arm. */
 static int reached[16];
 
+void (*br_failpoint_hook)(const char *name);
+
 void br_failpoint(const char *name)
 {
+    if (br_failpoint_hook) br_failpoint_hook(name);
     const char *at = getenv("BRINE_FAILPOINT");
     size_t len = strlen(name);
     for (size_t i = 0; at && *at && i < sizeof(reached) / sizeof(reached[0]); i++) {

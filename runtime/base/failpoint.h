@@ -5,6 +5,8 @@
 #define BR_BASE_FAILPOINT_H
 
 #ifdef BR_FAILPOINTS
+/* [optional] Is told first; the simulator's, whose processes die without ending the real one. */
+extern void (*br_failpoint_hook)(const char *name);
 void br_failpoint(const char *name);
 #define BR_FAILPOINT(name) br_failpoint(name)
 #else
