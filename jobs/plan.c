@@ -12,6 +12,7 @@ static void set_settings(br_plan *plan, const Brine__Job__Settings *settings)
     plan->cache_bytes = CACHE_BYTES;
     if (settings && settings->commit_interval)
         plan->commit_interval_ms = settings->commit_interval->ms;
+    plan->exactly_once = settings && settings->guarantee == BRINE__JOB__GUARANTEE__EXACTLY_ONCE;
     plan->threads = settings && settings->has_threads ? settings->threads : 1;
     if (settings && settings->cache) plan->cache_bytes = settings->cache->bytes;
 }

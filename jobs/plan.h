@@ -112,6 +112,7 @@ typedef struct br_plan {
     int64_t commit_interval_ms;
     uint64_t cache_bytes; /* of the whole worker */
     int32_t threads;      /* pipelines of a worker */
+    bool exactly_once;
 } br_plan;
 
 /* Compiles. Borrows job, which outlives the plan. errors: the job's, to which it adds.

@@ -140,46 +140,92 @@ static br_status store_tasks(br_pipeline *pipeline, br_err *err)
     return BR_OK;
 }
 
-static br_status commit_offsets(br_pipeline *pipeline, br_err *err)
+/* What this commit commits to the group. */
+typedef struct progress {
+    br_tp *at;
+    int64_t *offsets;
+    size_t count;
+} progress;
+
+static bool commits_offset(const br_task *task)
 {
-    br_tp *at = br_alloc(pipeline->task_count * sizeof(*at));
-    int64_t *offsets = br_alloc(pipeline->task_count * sizeof(*offsets));
-    br_status st = BR_OK;
-    size_t count = 0;
+    return task->phase == BR_TASK_RUNNING && task->next_offset >= task->gate;
+}
+
+static progress collect_offsets(const br_pipeline *pipeline)
+{
+    progress p = {.at = br_alloc(pipeline->task_count * sizeof(*p.at)),
+                  .offsets = br_alloc(pipeline->task_count * sizeof(*p.offsets))};
     for (size_t i = 0; i < pipeline->task_count; i++) {
         const br_task *task = pipeline->tasks[i];
-        if (task->phase != BR_TASK_RUNNING || task->next_offset < task->gate ||
-            task->committed == task->next_offset)
-            continue;
-        at[count] = task->opts.at;
-        offsets[count++] = task->next_offset;
+        if (!commits_offset(task) || task->committed == task->next_offset) continue;
+        p.at[p.count] = task->opts.at;
+        p.offsets[p.count++] = task->next_offset;
     }
-    if (count > 0) st = br_consumer_commit(pipeline->consumer, at, offsets, count, err);
+    return p;
+}
+
+static void finish_offsets(br_pipeline *pipeline, progress *p, br_status st)
+{
     for (size_t i = 0; st == BR_OK && i < pipeline->task_count; i++) {
         br_task *task = pipeline->tasks[i];
-        if (task->phase == BR_TASK_RUNNING && task->next_offset >= task->gate)
-            task->committed = task->next_offset;
+        if (commits_offset(task)) task->committed = task->next_offset;
     }
-    br_free(at);
-    br_free(offsets);
+    br_free(p->at);
+    br_free(p->offsets);
+}
+
+static br_status commit_offsets(br_pipeline *pipeline, br_err *err)
+{
+    progress p = collect_offsets(pipeline);
+    br_status st = BR_OK;
+    if (p.count > 0) st = br_consumer_commit(pipeline->consumer, p.at, p.offsets, p.count, err);
+    finish_offsets(pipeline, &p, st);
     return st == BR_EMPTY ? BR_OK : st; /* the next commit makes up for it */
 }
 
-br_status br_commit(br_pipeline *pipeline, br_err *err)
+static br_status commit_transaction(br_pipeline *pipeline, br_err *err)
 {
-    br_status st = flush_operators(pipeline, err); /* 1 */
-    BR_FAILPOINT("commit.flushed");
-    if (st == BR_OK) st = br_producer_flush(pipeline->producer, err); /* 2 */
+    progress p = collect_offsets(pipeline);
+    br_status st =
+        br_producer_commit(pipeline->producer, pipeline->consumer, p.at, p.offsets, p.count, err);
+    finish_offsets(pipeline, &p, st);
+    return st;
+}
+
+static br_status commit_in_steps(br_pipeline *pipeline, br_err *err)
+{
+    br_status st = br_producer_flush(pipeline->producer, err); /* 2 */
     BR_FAILPOINT("commit.acked");
     if (st == BR_OK) st = send_markers(pipeline, err); /* 3 */
     if (st == BR_OK) st = br_producer_flush(pipeline->producer, err);
     BR_FAILPOINT("commit.marked");
     if (st == BR_OK) st = store_tasks(pipeline, err); /* 4 */
     BR_FAILPOINT("commit.stored");
-    if (st == BR_OK) st = commit_offsets(pipeline, err); /* 5 */
+    return st == BR_OK ? commit_offsets(pipeline, err) : st; /* 5 */
+}
+
+static br_status commit_at_once(br_pipeline *pipeline, br_err *err)
+{
+    br_status st = send_markers(pipeline, err);
+    BR_FAILPOINT("commit.marked");
+    if (st == BR_OK) st = commit_transaction(pipeline, err); /* 3 and 5 */
+    BR_FAILPOINT("commit.acked");
+    if (st == BR_OK) st = store_tasks(pipeline, err); /* 4 */
+    BR_FAILPOINT("commit.stored");
+    return st;
+}
+
+br_status br_commit(br_pipeline *pipeline, br_err *err)
+{
+    br_status st = flush_operators(pipeline, err); /* 1 */
+    BR_FAILPOINT("commit.flushed");
+    if (st == BR_OK)
+        st = pipeline->opts.plan->exactly_once ? commit_at_once(pipeline, err)
+                                               : commit_in_steps(pipeline, err);
     BR_FAILPOINT("commit.done");
     if (st == BR_OK) br_count(&pipeline->opts.counters->commits, 1);
     pipeline->committed_at_ms = br_mono_ms(pipeline->opts.clock);
-    pipeline->commit_now = false;
+    pipeline->sent_bytes = 0;
     return st;
 }

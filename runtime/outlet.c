@@ -14,6 +14,7 @@ static br_task *task_of(void *self)
 static br_status send(br_task *task, br_topic_ref *topic, const br_out_record *record, br_err *err)
 {
     const br_stage_handles *handles = task->outlet_arg;
+    handles->pipeline->sent_bytes += record->key.len + record->value.len;
     return br_producer_send(handles->pipeline->producer, topic, record, err);
 }
 

@@ -9,7 +9,9 @@
 #include <inttypes.h>
 
 enum {
-    POLL_RECORDS = 50000,      /* one step: bounded, some 30 ms of work */
+    POLL_RECORDS = 50000, /* one step: bounded, some 30 ms of work */
+    /* What may be on its way before it is committed: a job without a groupBy sends all the time. */
+    SENT_BYTES_MAX = 64 * 1024 * 1024,
     LOOK_EVERY_RECORDS = 1024, /* how often the clock is read between commits */
 };
 
@@ -110,7 +112,7 @@ static br_status take_partial(br_pipeline *pipeline, br_task *task, const br_rec
 
 static bool commit_due(const br_pipeline *pipeline)
 {
-    return pipeline->commit_now || br_budget_spent(&pipeline->budget) ||
+    return br_budget_spent(&pipeline->budget) || pipeline->sent_bytes >= SENT_BYTES_MAX ||
            br_mono_ms(pipeline->opts.clock) - pipeline->committed_at_ms >=
                pipeline->opts.plan->commit_interval_ms;
 }
@@ -122,7 +124,10 @@ static br_status take(void *arg, void *user, const br_record *record, br_err *er
     br_status st = task->opts.stage->kind == BR_STAGE_SOURCE
                        ? take_source(pipeline, task, record, err)
                        : take_partial(pipeline, task, record, err);
-    if (st != BR_OK) return st;
+    if (st != BR_OK) {
+        pipeline->take_failed = true;
+        return st;
+    }
     if (pipeline->stopped) return BR_END;
     if (++pipeline->since_look < LOOK_EVERY_RECORDS) return BR_OK;
     pipeline->since_look = 0;
@@ -174,6 +179,9 @@ br_status br_pipeline_step(br_pipeline *pipeline, int timeout_ms, br_err *err)
                                         POLL_RECORDS, take, pipeline, err);
     if (polled >= 0) st = br_pipeline_run_batch(pipeline, err);
     count_records(pipeline);
+    /* The log no longer has the place that a task reads: retention was faster. A new start finds
+     * the first that is there, and says what is lost. */
+    if (polled == BR_ERR_LIMIT && !pipeline->take_failed) return BR_ERR_BROKER;
     if (polled < 0 || st < 0) return polled < 0 ? polled : st;
     pipeline->batch_task = NULL;
     if (pipeline->event_status < 0) {

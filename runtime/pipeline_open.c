@@ -5,7 +5,10 @@
 #include "runtime/base/logger.h"
 #include "runtime/commit.h"
 
-#include <stdio.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static br_status open_topic(br_pipeline *pipeline, const char *name, br_topic_ref **out,
                             br_err *err)
@@ -44,6 +47,33 @@ static br_status open_dead_letters(br_pipeline *pipeline, br_err *err)
     return BR_OK;
 }
 
+/* One worker's slot keeps its id over restarts, so that a start ends what a crash left open: named
+ * by the worker's name, or by where its state lies. */
+static br_status open_producer(br_pipeline *pipeline, br_err *err)
+{
+    const br_pipeline_opts *opts = &pipeline->opts;
+    char host[HOST_NAME_MAX + 1] = "", place[PATH_MAX], hash[16];
+    br_buf id = {0};
+    if (!opts->plan->exactly_once) return br_producer_open(&pipeline->producer, opts->log, err);
+    br_buf_printf(&id, "%s-", opts->plan->job);
+    if (opts->instance_id) {
+        br_buf_adds(&id, opts->instance_id);
+    } else {
+        br_buf where = {0};
+        (void)gethostname(host, sizeof(host) - 1);
+        br_buf_printf(&where, "%s:%s", host,
+                      realpath(opts->state_dir, place) ? place : opts->state_dir);
+        br_hash128(br_buf_bytes(&where), hash);
+        for (size_t i = 0; i < sizeof(hash); i++) br_buf_printf(&id, "%02x", hash[i] & 0xff);
+        br_buf_printf(&id, "-%" PRId32, opts->member);
+        br_buf_dispose(&where);
+    }
+    br_status st =
+        br_producer_open_transactional(&pipeline->producer, opts->log, br_buf_cstr(&id), err);
+    br_buf_dispose(&id);
+    return st;
+}
+
 static br_status join_group(br_pipeline *pipeline, br_err *err)
 {
     const br_plan *plan = pipeline->opts.plan;
@@ -70,7 +100,7 @@ br_status br_pipeline_open(br_pipeline **out, const br_pipeline_opts *opts, br_e
     pipeline->batch = br_batch_create();
     pipeline->restorer = br_restorer_create(opts->inline_restore);
     pipeline->committed_at_ms = br_mono_ms(opts->clock);
-    br_status st = br_producer_open(&pipeline->producer, opts->log, err);
+    br_status st = open_producer(pipeline, err);
     for (size_t i = 0; st == BR_OK && i < opts->plan->stage_count; i++)
         st = open_handles(pipeline, i, err);
     if (st == BR_OK) st = open_dead_letters(pipeline, err);

@@ -148,20 +148,33 @@ static br_status prepare_ready(br_pipeline *pipeline, br_task **tasks, size_t co
     return st;
 }
 
-/* State but no committed offset: which results went out is not known, so all go out, a bounded part
- * at a time, before the task's offset is committed. */
-static br_status emit_rows(br_pipeline *pipeline, br_task *task, br_err *err)
+static br_status mark_rows(const br_pipeline *pipeline, const br_task *task, bool *done,
+                           br_err *err)
 {
-    bool all_done = true;
+    uint64_t share = pipeline->budget.max / (8 * pipeline->task_count);
     br_status st = BR_OK;
+    *done = true;
     for (size_t i = 0; st == BR_OK && i < task->chain.op_count; i++) {
-        bool done = true;
+        bool all = true;
         br_table *table = task->chain.ops[i]->table;
-        if (table) st = br_table_mark_next(table, pipeline->budget.max / 8, &done, err);
-        all_done = all_done && done;
+        if (table) st = br_table_mark_next(table, share, &all, err);
+        *done = *done && all;
     }
+    return st;
+}
+
+/* State but no committed offset: which results went out is not known, so all go out, a bounded part
+ * with each commit, before the tasks' offsets are committed. */
+static br_status emit_rows(br_pipeline *pipeline, br_task **tasks, size_t count, br_err *err)
+{
+    bool *done = br_calloc(count, sizeof(*done));
+    br_status st = BR_OK;
+    for (size_t i = 0; st == BR_OK && i < count; i++)
+        st = mark_rows(pipeline, tasks[i], &done[i], err);
     if (st == BR_OK) st = br_commit(pipeline, err);
-    if (st == BR_OK && all_done) task->phase = BR_TASK_STARTING;
+    for (size_t i = 0; st == BR_OK && i < count; i++)
+        if (done[i]) tasks[i]->phase = BR_TASK_STARTING;
+    br_free(done);
     return st;
 }
 
@@ -197,7 +210,7 @@ br_status br_pipeline_start_tasks(br_pipeline *pipeline, br_err *err)
     if (st == BR_OK && count > 0) st = prepare_ready(pipeline, tasks, count, err);
     br_free(tasks);
     tasks = in_phase(pipeline, BR_TASK_EMITTING, &count);
-    for (size_t i = 0; st == BR_OK && i < count; i++) st = emit_rows(pipeline, tasks[i], err);
+    if (st == BR_OK && count > 0) st = emit_rows(pipeline, tasks, count, err);
     br_free(tasks);
     tasks = in_phase(pipeline, BR_TASK_STARTING, &count);
     if (st == BR_OK && count > 0) st = start_reading(pipeline, tasks, count, err);

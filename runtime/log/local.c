@@ -39,6 +39,8 @@ const br_log_vtable br_local_vtable = {
     .producer_topic = br_local_producer_topic,
     .producer_send = br_local_producer_send,
     .producer_flush = br_local_producer_flush,
+    .producer_open_transactional = br_local_producer_open_transactional,
+    .producer_commit = br_local_producer_commit,
 };
 
 br_status br_local_open(br_log **out, const br_local_opts *opts, br_err *err)

@@ -112,6 +112,17 @@ br_status br_local_consumer_committed(br_consumer *consumer, const br_tp *at, in
 br_status br_local_consumer_commit(br_consumer *consumer, const br_tp *at, const int64_t *offsets,
                                    size_t count, br_err *err);
 
+/* Offsets to be stored by br_local_put_offsets, a br_local_fill. */
+typedef struct br_local_offsets_arg {
+    const br_consumer *consumer;
+    const br_tp *at;
+    const int64_t *offsets;
+    size_t count;
+} br_local_offsets_arg;
+/* BR_ERR_FENCED: a partition that is not this member's. */
+br_status br_local_check_offsets(const br_local_offsets_arg *arg, br_err *err);
+int br_local_put_offsets(void *arg, MDB_txn *txn);
+
 br_status br_local_reader_open(br_reader **out, br_log *log, br_tp at, int64_t from, br_err *err);
 void br_local_reader_close(br_reader *reader);
 br_status br_local_reader_poll(br_reader *reader, int timeout_ms, size_t max, br_record_fn fn,
@@ -125,6 +136,10 @@ br_status br_local_producer_topic(br_producer *producer, const char *name, br_to
 br_status br_local_producer_send(br_producer *producer, br_topic_ref *topic,
                                  const br_out_record *record, br_err *err);
 br_status br_local_producer_flush(br_producer *producer, br_err *err);
+br_status br_local_producer_open_transactional(br_producer **out, br_log *log, const char *id,
+                                               br_err *err);
+br_status br_local_producer_commit(br_producer *producer, br_consumer *consumer, const br_tp *at,
+                                   const int64_t *offsets, size_t count, br_err *err);
 
 /* ---- local.c ---- */
 

@@ -39,7 +39,7 @@ typedef struct consumer {
 } consumer;
 
 /* NULL: not one of its topics and partitions. */
-static partition *find(consumer *c, br_tp at)
+static partition *find(const consumer *c, br_tp at)
 {
     for (size_t i = 0; i < c->count; i++)
         if (c->partitions[i].at.partition == at.partition &&
@@ -262,37 +262,37 @@ br_status br_local_consumer_committed(br_consumer *base, const br_tp *at, int64_
     return BR_OK;
 }
 
-typedef struct commit {
-    consumer *c;
-    const br_tp *at;
-    const int64_t *offsets;
-    size_t count;
-} commit;
-
-static int put_offsets(void *arg, MDB_txn *txn)
+int br_local_put_offsets(void *arg, MDB_txn *txn)
 {
-    const commit *com = arg;
-    for (size_t i = 0; i < com->count; i++) {
+    const br_local_offsets_arg *put = arg;
+    const consumer *c = (const consumer *)put->consumer;
+    for (size_t i = 0; i < put->count; i++) {
         char bytes[GROUP_KEY_MAX], number[8];
-        const partition *part = find(com->c, com->at[i]);
-        MDB_val key = group_key(com->c, bytes, part->topic_id, part->at.partition);
-        br_put_u64_be(number, (uint64_t)com->offsets[i]);
+        const partition *part = find(c, put->at[i]);
+        MDB_val key = group_key(c, bytes, part->topic_id, part->at.partition);
+        br_put_u64_be(number, (uint64_t)put->offsets[i]);
         MDB_val val = {sizeof(number), number};
-        int rc = mdb_put(txn, com->c->log->groups, &key, &val, 0);
+        int rc = mdb_put(txn, c->log->groups, &key, &val, 0);
         if (rc != 0) return rc;
     }
     return 0;
 }
 
+br_status br_local_check_offsets(const br_local_offsets_arg *arg, br_err *err)
+{
+    for (size_t i = 0; i < arg->count; i++)
+        if (!find((const consumer *)arg->consumer, arg->at[i]))
+            return br_fail(err, BR_ERR_FENCED, "%s[%" PRId32 "] is not assigned to this member",
+                           arg->at[i].topic, arg->at[i].partition);
+    return BR_OK;
+}
+
 br_status br_local_consumer_commit(br_consumer *base, const br_tp *at, const int64_t *offsets,
                                    size_t count, br_err *err)
 {
-    consumer *c = (consumer *)base;
-    for (size_t i = 0; i < count; i++)
-        if (!find(c, at[i]))
-            return br_fail(err, BR_ERR_FENCED, "%s[%" PRId32 "] is not assigned to this member",
-                           at[i].topic, at[i].partition);
-    commit com = {c, at, offsets, count};
+    br_local_offsets_arg put = {base, at, offsets, count};
     if (count == 0) return BR_OK;
-    return br_local_write(c->log, put_offsets, &com, "commit offsets", err);
+    if (br_local_check_offsets(&put, err) != BR_OK) return err->status;
+    return br_local_write(((consumer *)base)->log, br_local_put_offsets, &put, "commit offsets",
+                          err);
 }

@@ -1,7 +1,8 @@
 /* runtime/log/local_producer.c - appends to the embedded log. See local.h.
- * Shape:     send encodes into one buffer -> flush, or a full buffer, writes all in one transaction
- * Invariant: a transaction is stored whole or not at all, and in the order of send per partition.
- * Memory:    PENDING_BYTES_MAX and one record; kept from flush to flush. */
+ * Shape:     send encodes into one buffer -> flush, or a full buffer, writes all in one
+ * transaction; a transactional producer keeps everything until its commit Invariant: a transaction
+ * is stored whole or not at all, and in the order of send per partition. Memory: PENDING_BYTES_MAX
+ * and one record; transactional: what the caller sends in between. */
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
 #include "runtime/log/local.h"
@@ -42,6 +43,7 @@ typedef struct topic_ref {
 typedef struct producer {
     br_producer base;
     br_local *log;
+    bool transactional;
     topic_ref *topics;
     br_buf bytes;
     pending *pending;
@@ -58,6 +60,16 @@ br_status br_local_producer_open(br_producer **out, br_log *log, br_err *err)
     p->log = (br_local *)log;
     *out = &p->base;
     return BR_OK;
+}
+
+/* The group's lock fences: one process at a time has the job. */
+br_status br_local_producer_open_transactional(br_producer **out, br_log *log, const char *id,
+                                               br_err *err)
+{
+    (void)id;
+    br_status st = br_local_producer_open(out, log, err);
+    if (st == BR_OK) ((producer *)*out)->transactional = true;
+    return st;
 }
 
 void br_local_producer_close(br_producer *base)
@@ -214,20 +226,47 @@ static void acknowledge(producer *p)
     if (p->bytes.cap > KEPT_BYTES_MAX) br_buf_dispose(&p->bytes);
 }
 
-br_status br_local_producer_flush(br_producer *base, br_err *err)
+/* fill writes at least all that is pending. */
+static br_status write_pending(producer *p, br_local_fill fill, void *arg, br_err *err)
 {
-    producer *p = (producer *)base;
     if (p->broken.status != BR_OK) {
         *err = p->broken;
         return err->status;
     }
-    if (p->count == 0) return BR_OK;
-    if (br_local_write(p->log, write_all, p, "append records", err) != BR_OK) {
+    if (br_local_write(p->log, fill, arg, "append records", err) != BR_OK) {
         p->broken = *err;
         return err->status;
     }
     acknowledge(p);
     return BR_OK;
+}
+
+br_status br_local_producer_flush(br_producer *base, br_err *err)
+{
+    producer *p = (producer *)base;
+    if (p->broken.status == BR_OK && (p->count == 0 || p->transactional)) return BR_OK;
+    return write_pending(p, write_all, p, err);
+}
+
+typedef struct commit {
+    producer *p;
+    br_local_offsets_arg offsets;
+} commit;
+
+static int write_commit(void *arg, MDB_txn *txn)
+{
+    commit *c = arg;
+    int rc = write_all(c->p, txn);
+    return rc == 0 ? br_local_put_offsets(&c->offsets, txn) : rc;
+}
+
+br_status br_local_producer_commit(br_producer *base, br_consumer *consumer, const br_tp *at,
+                                   const int64_t *offsets, size_t count, br_err *err)
+{
+    commit c = {(producer *)base, {consumer, at, offsets, count}};
+    if (c.p->count == 0 && count == 0) return BR_OK;
+    if (br_local_check_offsets(&c.offsets, err) != BR_OK) return err->status;
+    return write_pending(c.p, write_commit, &c, err);
 }
 
 /* ---- sending ---- */
@@ -293,6 +332,7 @@ br_status br_local_producer_send(br_producer *base, br_topic_ref *topic,
                            record->header_count);
     enqueue(p, &ref->queues[choose_partition(topic, record)], start);
     p->pages += ref->topic.compacted ? COMPACTED_PAGES : 1;
-    if (p->pages < PENDING_PAGES_MAX && p->bytes.len < PENDING_BYTES_MAX) return BR_OK;
+    if (p->transactional || (p->pages < PENDING_PAGES_MAX && p->bytes.len < PENDING_BYTES_MAX))
+        return BR_OK;
     return br_local_producer_flush(base, err);
 }

@@ -99,6 +99,18 @@ br_status br_producer_open(br_producer **out, br_log *log, br_err *err)
     return log->vtable->producer_open(out, log, err);
 }
 
+br_status br_producer_open_transactional(br_producer **out, br_log *log, const char *id,
+                                         br_err *err)
+{
+    return log->vtable->producer_open_transactional(out, log, id, err);
+}
+
+br_status br_producer_commit(br_producer *producer, br_consumer *consumer, const br_tp *at,
+                             const int64_t *offsets, size_t count, br_err *err)
+{
+    return producer->vtable->producer_commit(producer, consumer, at, offsets, count, err);
+}
+
 void br_producer_close(br_producer *producer)
 {
     if (producer) producer->vtable->producer_close(producer);

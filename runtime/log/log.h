@@ -151,6 +151,17 @@ typedef struct br_topic_ref
     br_topic_ref; /* a topic opened for producing; belongs to the producer */
 
 BR_MUST_USE br_status br_producer_open(br_producer **out, br_log *log, br_err *err);
+/* Transactional (KIP-98, KIP-447). id: the same for every start of one worker's slot, no two slots
+ * the same: opening ends the transaction that an earlier owner of the id left open, and fences it.
+ * What is sent is seen by readers of committed records only after br_producer_commit. */
+BR_MUST_USE br_status br_producer_open_transactional(br_producer **out, br_log *log, const char *id,
+                                                     br_err *err);
+/* Of a transactional producer: all that was sent since its last commit, and these offsets of
+ * consumer's group, become visible together, or none of it. BR_OK: stored. BR_ERR_FENCED: another
+ * owner of the id came up. BR_ERR_BROKER: nothing of it is stored; the producer must be closed. */
+BR_MUST_USE br_status br_producer_commit(br_producer *producer, br_consumer *consumer,
+                                         const br_tp *at, const int64_t *offsets, size_t count,
+                                         br_err *err);
 /* Drops what was not acknowledged. NULL is fine. */
 void br_producer_close(br_producer *producer);
 /* The same name gives the same ref. BR_NOT_FOUND: no such topic. */

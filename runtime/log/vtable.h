@@ -41,6 +41,10 @@ typedef struct br_log_vtable {
                                 br_err *err);
     br_status (*producer_send)(br_producer *producer, br_topic_ref *topic,
                                const br_out_record *record, br_err *err);
+    br_status (*producer_open_transactional)(br_producer **out, br_log *log, const char *id,
+                                             br_err *err);
+    br_status (*producer_commit)(br_producer *producer, br_consumer *consumer, const br_tp *at,
+                                 const int64_t *offsets, size_t count, br_err *err);
     br_status (*producer_flush)(br_producer *producer, br_err *err);
 } br_log_vtable;
 
