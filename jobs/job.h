@@ -1,7 +1,8 @@
 /* jobs/job.h - a job file, read and checked.
  * Shape:     text -> libyaml events -> tree with marks (yaml.h) -> Job message (bind.h) -> checked
  * Invariant: all errors of a file are reported, each with file, line, column, the field's path,
- * what was found and what is allowed. JSON is YAML: job files may be JSON too. Thread:    one. */
+ *            what was found and what is allowed. JSON is YAML: job files may be JSON too.
+ * Thread:    one. */
 #ifndef BR_JOBS_JOB_H
 #define BR_JOBS_JOB_H
 

@@ -1,6 +1,7 @@
 /* operators/record.h - a record as the log hands it over, and a row as operators see it.
  * Lifetime:  a br_record's bytes die when the call that handed it over returns; a row's bytes live
- * in the batch's arena until the batch is done. Thread:    values. */
+ *            in the batch's arena until the batch is done.
+ * Thread:    values. */
 #ifndef BR_OPERATORS_RECORD_H
 #define BR_OPERATORS_RECORD_H
 

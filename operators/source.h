@@ -1,8 +1,8 @@
 /* operators/source.h - turns records into rows: decodes the fields that the stage needs.
  * Shape:     add records -> batch of rows -> (run the operators) -> reset
  * Lifetime:  topic, key, value, headers and slots are copied into the batch's arena; the record's
- * own bytes may die at once (librdkafka's consume callback). Thread:    the pipeline's; one batch
- * serves all its tasks in turn. */
+ *            own bytes may die at once (librdkafka's consume callback).
+ * Thread:    the pipeline's; one batch serves all its tasks in turn. */
 #ifndef BR_OPERATORS_SOURCE_H
 #define BR_OPERATORS_SOURCE_H
 

@@ -1,9 +1,11 @@
 /* runtime/pipeline.h - one thread's work on a job: a member of its group, and the tasks it was
- * given. Shape:     step: group events -> restored tasks start -> a bounded batch of records
- * through the operators -> commit where it is due (commit.h) Invariant: a record of a partition
- * that is not owned never touches state, offsets or changelog. Thread:    one, but for counters and
- * br_pipeline_status. Clock, log and (through the job) randomness come from outside, and one step
- * is one bounded unit of work, so that a simulator can drive it. */
+ * given.
+ * Shape:     step: group events -> restored tasks start -> a bounded batch of records through the
+ *            operators -> commit where it is due (commit.h)
+ * Invariant: a record of a partition that is not owned never touches state, offsets or changelog.
+ * Thread:    one, but for counters and br_pipeline_status. Clock, log and (through the job)
+ *            randomness come from outside, and one step is one bounded unit of work, so that a
+ *            simulator can drive it. */
 #ifndef BR_RUNTIME_PIPELINE_H
 #define BR_RUNTIME_PIPELINE_H
 
@@ -24,7 +26,7 @@ typedef struct br_pipeline_opts {
     int32_t member, members; /* which of the worker's pipelines this is */
     uint32_t incarnation;
     bool inline_restore; /* restore within a step, not on a thread of its own */
-    br_print_fn print; /* [optional] */
+    br_print_fn print;   /* [optional] */
     void *print_arg;
 } br_pipeline_opts;
 

@@ -1,7 +1,7 @@
 /* runtime/pipeline_tasks.c - tasks come, start and go as the group gives and takes partitions.
  * Shape:     assigned -> restorer -> prepared -> [every row emitted] -> start offset committed ->
- * runs revoked -> commit -> closed;  lost -> dropped without a commit Invariant: nothing is read
- * from a partition before its start offset is committed. */
+ *            runs revoked -> commit -> closed; lost -> dropped without a commit
+ * Invariant: nothing is read from a partition before its start offset is committed. */
 #include "runtime/pipeline_internal.h"
 
 #include "runtime/base/alloc.h"

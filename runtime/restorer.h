@@ -1,8 +1,9 @@
 /* runtime/restorer.h - restores tasks on a thread of its own, so that other tasks go on meanwhile
- * and the group is served, however long a restore takes. Shape:     add (pipeline) ->
- * br_task_restore (restorer's thread) -> take (pipeline) Invariant: a task belongs to the restorer
- * from add until take gives it back. One thread, in order: a folder that a given-up task still
- * holds is free before the next task opens it. */
+ * and the group is served, however long a restore takes.
+ * Shape:     add (pipeline) -> br_task_restore (restorer's thread) -> take (pipeline)
+ * Invariant: a task belongs to the restorer from add until take gives it back. One thread, in
+ *            order: a folder that a given-up task still holds is free before the next task opens
+ *            it. */
 #ifndef BR_RUNTIME_RESTORER_H
 #define BR_RUNTIME_RESTORER_H
 

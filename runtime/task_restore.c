@@ -1,7 +1,8 @@
 /* runtime/task_restore.c - brings a task's stores up to the end of their changelogs.
  * Shape:     environment -> is its state this job's? -> changelog from the checkpoint on -> input's
- * ends Thread:    the restorer's; the pipeline goes on with other tasks meanwhile. Whatever the
- * job's `start` says, a changelog is read from its checkpoint or its first record. */
+ *            ends
+ * Thread:    the restorer's; the pipeline goes on with other tasks meanwhile. Whatever the job's
+ *            `start` says, a changelog is read from its checkpoint or its first record. */
 #include "runtime/task.h"
 
 #include "runtime/base/hash.h"

@@ -1,8 +1,8 @@
 /* runtime/log/local_producer.c - appends to the embedded log. See local.h.
  * Shape:     send encodes into one buffer -> flush, or a full buffer, writes all in one
- * transaction; a transactional producer keeps everything until its commit Invariant: a transaction
- * is stored whole or not at all, and in the order of send per partition. Memory: PENDING_BYTES_MAX
- * and one record; transactional: what the caller sends in between. */
+ *            transaction; a transactional producer keeps everything until its commit
+ * Invariant: a transaction is stored whole or not at all, and in the order of send per partition.
+ * Memory:    PENDING_BYTES_MAX and one record; transactional: what the caller sends in between. */
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
 #include "runtime/log/local.h"

@@ -1,6 +1,7 @@
 /* runtime/log/log.h - all that the pipeline knows of topics. Kafka (kafka*.c) or embedded
- * (local*.c). Shape:     br_log makes consumers (a member of a group), readers (one partition, no
- * group) and producers. All three are used by one thread each; a br_log's own calls by any.
+ * (local*.c).
+ * Shape:     br_log makes consumers (a member of a group), readers (one partition, no group) and
+ *            producers. All three are used by one thread each; a br_log's own calls by any.
  * Invariant: a record is handed over in offset order within a partition, and never after its
  *            partition was taken away.
  * Errors:    BR_ERR_BROKER with the log's own words; BR_ERR_CONFIG for topics and settings;
