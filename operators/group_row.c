@@ -1,6 +1,5 @@
 /* operators/group_row.c - a group's accumulators: their life, their stored form, their results. */
 #include "operators/group_row.h"
-#include "operators/aggregates/unpack.h"
 #include "operators/tuple.h"
 #include "runtime/base/alloc.h"
 
@@ -42,31 +41,44 @@ size_t br_group_acc_heap(const br_group_conf *conf, const void *payload)
     return bytes;
 }
 
-void br_group_acc_pack(const br_group_conf *conf, const void *payload, br_packed_accs *out)
+void br_group_acc_encode(const br_group_conf *conf, const void *payload, br_buf *out)
 {
     for (size_t i = 0; i < conf->aggregate_count; i++) {
-        brine__state__accumulator__init(&out->accs[i]);
-        brine__state__value__init(&out->rooms[i]);
-        conf->aggregates[i].fn->encode(acc_at(&conf->aggregates[i], payload), &out->accs[i],
-                                       &out->rooms[i]);
-        out->at[i] = &out->accs[i];
+        Brine__State__Accumulator acc = BRINE__STATE__ACCUMULATOR__INIT;
+        Brine__State__Value room = BRINE__STATE__VALUE__INIT;
+        conf->aggregates[i].fn->encode(acc_at(&conf->aggregates[i], payload), &acc, &room);
+        br_row_add_accumulator(out, &acc);
     }
 }
 
-br_status br_group_acc_unpack(const br_group_conf *conf, void *payload,
-                              Brine__State__Accumulator *const *accs, size_t count, br_err *err)
+static br_status decode_one(const br_group_conf *conf, size_t i, br_bytes bytes, void *payload,
+                            br_err *err)
 {
-    if (count != conf->aggregate_count) {
+    const br_group_aggregate *aggregate = &conf->aggregates[i];
+    br_stored_acc acc;
+    br_status st = BR_OK;
+    if (br_acc_read(bytes, &acc)) {
+        st = aggregate->fn->decode(acc_at(aggregate, payload), &acc.message, err);
+    } else {
+        st = br_fail(err, BR_ERR_CORRUPT, "%zu bytes that are not an accumulator", bytes.len);
+    }
+    return st < 0 ? br_wrap(err, "aggregate %s of groupBy %s", aggregate->name, conf->id) : st;
+}
+
+br_status br_group_acc_decode(const br_group_conf *conf, void *payload, const br_row_parts *parts,
+                              br_err *err)
+{
+    if (parts->accumulator_count != conf->aggregate_count) {
         return br_fail(err, BR_ERR_CORRUPT,
-                       "row of %zu accumulators, groupBy %s has %zu aggregates", count, conf->id,
-                       conf->aggregate_count);
+                       "row of %zu accumulators, groupBy %s has %zu aggregates",
+                       parts->accumulator_count, conf->id, conf->aggregate_count);
     }
-    for (size_t i = 0; i < count; i++) {
-        const br_group_aggregate *aggregate = &conf->aggregates[i];
-        br_status st = aggregate->fn->decode(acc_at(aggregate, payload), accs[i], err);
-        if (st < 0) return br_wrap(err, "aggregate %s of groupBy %s", aggregate->name, conf->id);
+    br_bytes rest = parts->all, one;
+    br_status st = BR_OK;
+    for (size_t i = 0; st == BR_OK && br_row_next_accumulator(&rest, &one); i++) {
+        st = decode_one(conf, i, one, payload, err);
     }
-    return BR_OK;
+    return st;
 }
 
 static void init(const void *self, void *payload)
@@ -81,38 +93,20 @@ static void dispose(const void *self, void *payload)
 
 static void encode(const void *self, const br_entry *entry, br_buf *out)
 {
-    const br_group_conf *conf = self;
-    br_packed_accs packed;
-    br_group_acc_pack(conf, br_entry_payload(entry), &packed);
-    Brine__State__Version version = BRINE__STATE__VERSION__INIT;
-    version.has_incarnation = version.has_offset = 1;
-    version.incarnation = entry->version.incarnation;
-    version.offset = entry->version.offset;
-    Brine__State__Row row = BRINE__STATE__ROW__INIT;
-    row.version = &version;
-    row.n_accumulators = conf->aggregate_count;
-    row.accumulators = packed.at;
-    br_buf_reserve(out, brine__state__row__get_packed_size(&row));
-    out->len += brine__state__row__pack(&row, (uint8_t *)out->data + out->len);
+    br_row_add_version(out, entry->version);
+    br_group_acc_encode(self, br_entry_payload(entry), out);
 }
 
 static br_status decode(const void *self, br_entry *entry, br_bytes bytes, br_err *err)
 {
     const br_group_conf *conf = self;
-    br_unpack_memory mem;
-    ProtobufCAllocator *allocator = br_unpack_begin(&mem);
-    Brine__State__Row *row =
-        brine__state__row__unpack(allocator, bytes.len, (const uint8_t *)bytes.data);
-    if (!row || !row->version) {
-        brine__state__row__free_unpacked(row, allocator);
+    br_row_parts row;
+    if (!br_row_read(bytes, &row) || !row.has_version) {
         return br_fail(err, BR_ERR_CORRUPT, "%zu bytes that are not a row of groupBy %s", bytes.len,
                        conf->id);
     }
-    entry->version = (br_version){row->version->incarnation, row->version->offset};
-    br_status st = br_group_acc_unpack(conf, br_entry_payload(entry), row->accumulators,
-                                       row->n_accumulators, err);
-    brine__state__row__free_unpacked(row, allocator);
-    return st;
+    entry->version = row.version;
+    return br_group_acc_decode(conf, br_entry_payload(entry), &row, err);
 }
 
 static size_t heap(const void *self, const void *payload)

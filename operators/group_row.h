@@ -1,4 +1,4 @@
-/* operators/group_row.h - what both stages of a groupBy share: accumulators in stored messages, and
+/* operators/group_row.h - what both stages of a groupBy share: accumulators in stored rows, and
  * result rows for the children.
  * Thread: the task's. */
 #ifndef BR_OPERATORS_GROUP_ROW_H
@@ -6,19 +6,14 @@
 
 #include "operators/group_by.h"
 #include "runtime/base/limits.h"
+#include "state/row_wire.h"
 
-/* Accumulators as messages; they borrow the payload and this. */
-typedef struct br_packed_accs {
-    Brine__State__Accumulator accs[BR_AGGREGATES_MAX];
-    Brine__State__Accumulator *at[BR_AGGREGATES_MAX];
-    Brine__State__Value rooms[BR_AGGREGATES_MAX];
-} br_packed_accs;
-
-void br_group_acc_pack(const br_group_conf *conf, const void *payload, br_packed_accs *out);
-/* Into an initialised payload. BR_ERR_CORRUPT: not what this groupBy's aggregates write. */
-BR_MUST_USE br_status br_group_acc_unpack(const br_group_conf *conf, void *payload,
-                                          Brine__State__Accumulator *const *accs, size_t count,
-                                          br_err *err);
+/* Appends the accumulators of a payload to a row or partial. */
+void br_group_acc_encode(const br_group_conf *conf, const void *payload, br_buf *out);
+/* Those of a row or partial into an initialised payload. BR_ERR_CORRUPT: not what this groupBy's
+ * aggregates write; the payload may then hold some of them. */
+BR_MUST_USE br_status br_group_acc_decode(const br_group_conf *conf, void *payload,
+                                          const br_row_parts *parts, br_err *err);
 /* Heap that the accumulators hold, for the budget. */
 size_t br_group_acc_heap(const br_group_conf *conf, const void *payload);
 

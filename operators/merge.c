@@ -1,6 +1,5 @@
 /* operators/merge.c - see merge.h. */
 #include "operators/merge.h"
-#include "operators/aggregates/unpack.h"
 #include "operators/group_row.h"
 #include "operators/merge_row.h"
 #include "runtime/base/alloc.h"
@@ -84,15 +83,14 @@ br_status br_partial_key_split(br_bytes key, size_t by_count, br_bytes *group, b
 
 /* BR_OK also where the partial was known; the group is marked as it should be. */
 static br_status join(merge *self, br_bytes group, br_bytes id, int64_t offset,
-                      const Brine__State__Row *row, br_err *err)
+                      const br_row_parts *row, br_err *err)
 {
     br_entry *entry;
     br_status st = br_table_obtain(self->op.table, group, br_hash64(group), &entry, err);
     if (st < 0) return st;
     br_partials *partials = br_entry_payload(entry);
     size_t heap = partials->heap;
-    st = br_partials_join(self->conf, partials, id, row->version, row->accumulators,
-                          row->n_accumulators, self->scratch, err);
+    st = br_partials_join(self->conf, partials, id, row, self->scratch, err);
     if (st < 0) return st;
     if (partials->heap != heap) {
         br_table_account(self->op.table, (int64_t)partials->heap - (int64_t)heap);
@@ -109,19 +107,15 @@ br_status br_merge_apply(br_op *op, int64_t offset, br_bytes key, br_bytes value
     br_bytes group, id;
     br_status st = br_partial_key_split(key, self->conf->by_count, &group, &id, err);
     if (st < 0) return br_wrap(err, "groupBy %s", self->conf->id);
-    br_unpack_memory mem;
-    ProtobufCAllocator *allocator = br_unpack_begin(&mem);
-    Brine__State__Row *row =
-        brine__state__row__unpack(allocator, value.len, (const uint8_t *)value.data);
-    if (!row || !row->version) {
-        st = br_fail(err, BR_ERR_CORRUPT, "value of %zu bytes is not a partial of groupBy %s",
-                     value.len, self->conf->id);
-    } else if (row->version->incarnation >= op->context->incarnation) {
-        self->sent = (br_sent){0};
-        st = join(self, group, id, offset, row, err);
-    } /* else: of a job of the same name that was reset; it counts for nothing */
-    brine__state__row__free_unpacked(row, allocator);
-    return st;
+    br_row_parts row;
+    if (!br_row_read(value, &row) || !row.has_version) {
+        return br_fail(err, BR_ERR_CORRUPT, "value of %zu bytes is not a partial of groupBy %s",
+                       value.len, self->conf->id);
+    }
+    /* Older: of a job of the same name that was reset; it counts for nothing. */
+    if (row.version.incarnation < op->context->incarnation) return BR_OK;
+    self->sent = (br_sent){0};
+    return join(self, group, id, offset, &row, err);
 }
 
 /* ---- operator ---- */

@@ -1,6 +1,5 @@
 /* operators/merge_row.c - see merge_row.h. */
 #include "operators/merge_row.h"
-#include "operators/aggregates/unpack.h"
 #include "operators/group_row.h"
 #include "runtime/base/alloc.h"
 
@@ -106,17 +105,15 @@ uint32_t br_partials_incarnation(const br_partials *partials)
 }
 
 br_status br_partials_join(const br_group_conf *conf, br_partials *partials, br_bytes id,
-                           const Brine__State__Version *version,
-                           Brine__State__Accumulator *const *accs, size_t acc_count, void *scratch,
-                           br_err *err)
+                           const br_row_parts *in, void *scratch, br_err *err)
 {
-    br_version joined = {version->incarnation, version->offset};
+    br_version joined = in->version;
     bool found;
     size_t place = place_of(conf, partials, id, &found);
     bool older = joined.incarnation < br_partials_incarnation(partials) ||
                  (found && br_version_compare(joined, partials->at[place]->version) <= 0);
     if (older) return BR_EMPTY;
-    br_status st = br_group_acc_unpack(conf, scratch, accs, acc_count, err);
+    br_status st = br_group_acc_decode(conf, scratch, in, err);
     if (st == BR_OK) {
         if (joined.incarnation > br_partials_incarnation(partials)) {
             drop_all(conf, partials);
@@ -145,45 +142,30 @@ static void dispose(const void *self, void *payload)
     br_free(partials->at);
 }
 
-/* Packed one at a time: protobuf joins the repeated fields of messages that stand one behind the
- * other, so no array of all their accumulators is needed. */
 static void encode(const void *self, const br_entry *entry, br_buf *out)
 {
     const br_group_conf *conf = self;
     const br_partials *partials = br_entry_payload(entry);
-    br_packed_accs packed;
     for (size_t i = 0; i < partials->count; i++) {
         const br_partial *partial = partials->at[i];
-        br_bytes id = id_of(conf, partial);
-        Brine__State__Version version = BRINE__STATE__VERSION__INIT;
-        version.has_incarnation = version.has_offset = 1;
-        version.incarnation = partial->version.incarnation;
-        version.offset = partial->version.offset;
-        br_group_acc_pack(conf, accs_of(partial), &packed);
-        Brine__State__Partial message = BRINE__STATE__PARTIAL__INIT;
-        message.id = (ProtobufCBinaryData){id.len, (uint8_t *)(uintptr_t)id.data};
-        message.version = &version;
-        message.n_accumulators = conf->aggregate_count;
-        message.accumulators = packed.at;
-        Brine__State__Partial *one = &message;
-        Brine__State__Row row = BRINE__STATE__ROW__INIT;
-        row.n_partials = 1;
-        row.partials = &one;
-        br_buf_reserve(out, brine__state__row__get_packed_size(&row));
-        out->len += brine__state__row__pack(&row, (uint8_t *)out->data + out->len);
+        size_t begin = br_row_begin_partial(out, id_of(conf, partial), partial->version);
+        br_group_acc_encode(conf, accs_of(partial), out);
+        br_row_end_partial(out, begin);
     }
 }
 
-static br_status join_all(const br_group_conf *conf, br_partials *partials,
-                          const Brine__State__Row *row, br_err *err)
+static br_status join_all(const br_group_conf *conf, br_partials *partials, br_bytes row,
+                          br_err *err)
 {
     void *scratch = br_calloc(1, conf->payload_bytes);
     br_group_acc_init(conf, scratch);
     br_status st = BR_OK;
-    for (size_t i = 0; st >= 0 && i < row->n_partials; i++) {
-        const Brine__State__Partial *in = row->partials[i];
-        st = br_partials_join(conf, partials, br_bytes_of(in->id.data, in->id.len), in->version,
-                              in->accumulators, in->n_accumulators, scratch, err);
+    for (br_bytes one; st >= 0 && br_row_next_partial(&row, &one);) {
+        br_row_parts in;
+        st = br_partial_read(one, &in)
+                 ? br_partials_join(conf, partials, in.key, &in, scratch, err)
+                 : br_fail(err, BR_ERR_CORRUPT, "%zu bytes that are not a partial of groupBy %s",
+                           one.len, conf->id);
     }
     br_group_acc_dispose(conf, scratch);
     br_free(scratch);
@@ -193,19 +175,12 @@ static br_status join_all(const br_group_conf *conf, br_partials *partials,
 static br_status decode(const void *self, br_entry *entry, br_bytes bytes, br_err *err)
 {
     const br_group_conf *conf = self;
-    br_unpack_memory mem;
-    ProtobufCAllocator *allocator = br_unpack_begin(&mem);
-    Brine__State__Row *row =
-        brine__state__row__unpack(allocator, bytes.len, (const uint8_t *)bytes.data);
-    br_status st;
-    if (!row || row->n_partials == 0) {
-        st = br_fail(err, BR_ERR_CORRUPT, "%zu bytes that are not partials of groupBy %s",
-                     bytes.len, conf->id);
-    } else {
-        st = join_all(conf, br_entry_payload(entry), row, err);
+    br_row_parts row;
+    if (!br_row_read(bytes, &row) || row.partial_count == 0) {
+        return br_fail(err, BR_ERR_CORRUPT, "%zu bytes that are not partials of groupBy %s",
+                       bytes.len, conf->id);
     }
-    brine__state__row__free_unpacked(row, allocator);
-    return st;
+    return join_all(conf, br_entry_payload(entry), bytes, err);
 }
 
 static size_t heap(const void *self, const void *payload)

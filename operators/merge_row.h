@@ -6,8 +6,7 @@
 #define BR_OPERATORS_MERGE_ROW_H
 
 #include "operators/merge.h"
-
-#include <proto/state.pb-c.h>
+#include "state/row_wire.h"
 
 /* Accumulators (conf->payload_bytes) and then the id follow it. */
 typedef struct br_partial {
@@ -22,12 +21,12 @@ typedef struct br_partials {
     size_t heap; /* bytes held, for the budget */
 } br_partials;
 
-/* Joins one partial. `scratch` is an initialised accumulator payload, and is one afterwards. BR_OK:
- * taken. BR_EMPTY: what is there is as new or newer. BR_ERR_CORRUPT: partials is unchanged. */
+/* Joins one partial: version and accumulators of `in`. `scratch` is an initialised accumulator
+ * payload, and is one afterwards. BR_OK: taken. BR_EMPTY: what is there is as new or newer.
+ * BR_ERR_CORRUPT: partials is unchanged. */
 BR_MUST_USE br_status br_partials_join(const br_group_conf *conf, br_partials *partials,
-                                       br_bytes id, const Brine__State__Version *version,
-                                       Brine__State__Accumulator *const *accs, size_t acc_count,
-                                       void *scratch, br_err *err);
+                                       br_bytes id, const br_row_parts *in, void *scratch,
+                                       br_err *err);
 /* The incarnation of its partials; 0: none. */
 uint32_t br_partials_incarnation(const br_partials *partials);
 

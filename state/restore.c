@@ -99,7 +99,7 @@ static br_status join_store(br_restore *restore, br_key_node *node, br_err *err)
     br_version stored;
     br_status status = br_env_get(restore->env, restore->store, node->key, &row, err);
     if (status == BR_NOT_FOUND) return BR_OK;
-    if (status == BR_OK) status = br_changelog_row_version(&restore->decoder, row, &stored, err);
+    if (status == BR_OK) status = br_changelog_row_version(row, &stored, err);
     if (status != BR_OK) return br_wrap(err, "joining with the local store");
     if (br_version_compare(stored, node->version) > 0) {
         node->version = stored;
@@ -208,7 +208,7 @@ static br_status add_row(br_restore *restore, int64_t offset, br_bytes key, br_b
                          br_err *err)
 {
     br_version version;
-    br_status status = br_changelog_row_version(&restore->decoder, value, &version, err);
+    br_status status = br_changelog_row_version(value, &version, err);
     if (status != BR_OK) return status;
     bool made;
     br_key_node *node = br_key_map_obtain(&restore->chunk, key, &made);
