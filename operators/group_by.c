@@ -9,6 +9,7 @@
 #include "operators/tuple.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
+#include "state/changelog.h"
 
 #include <inttypes.h>
 
@@ -393,5 +394,29 @@ br_status br_group_by_mend(br_op *op, const br_bytes *keys, size_t count, br_err
         }
         br_table_mark_dirty(op->table, entry);
     }
+    return BR_OK;
+}
+
+br_status br_group_by_join(br_op *op, br_bytes key, br_bytes row, br_err *err)
+{
+    BR_ASSERT(op->class == &group_by_class);
+    group_by *self = (group_by *)op;
+    br_version version;
+    br_entry *entry;
+    br_status st = br_changelog_row_version(row, &version, err);
+    if (st < 0) return st;
+    st = br_table_obtain(op->table, key, br_hash64(key), &entry, err);
+    if (st < 0) return br_wrap(err, "groupBy %s", self->conf->id);
+    int order = br_version_compare(version, entry->version);
+    if (order == 0) return BR_OK;
+    if (order > 0) {
+        reset(self, entry);
+        st = self->type.decode(self->conf, entry, row, err);
+        if (st < 0) return st;
+        account(self, 0, br_group_acc_heap(self->conf, br_entry_payload(entry)));
+        br_table_mark_emit(op->table, entry);
+    }
+    self->sent = (br_sent){0};
+    br_table_mark_dirty(op->table, entry);
     return BR_OK;
 }

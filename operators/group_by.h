@@ -40,6 +40,10 @@ br_op *br_group_by_create(const br_group_conf *conf, br_task_context *context, b
 /* The changelog must say again what these rows hold (restore.h: mend). */
 BR_MUST_USE br_status br_group_by_mend(br_op *op, const br_bytes *keys, size_t count, br_err *err);
 
+/* A changelog row that this task did not write (a zombie's): joined by version. A newer one is taken
+ * over, an older one makes ours to be written again. BR_ERR_CORRUPT. */
+BR_MUST_USE br_status br_group_by_join(br_op *op, br_bytes key, br_bytes row, br_err *err);
+
 /* The row type for conf (accumulators of one row); group_row.c. */
 br_row_type br_group_row_type(const br_group_conf *conf);
 /* Fills slots [by values…, results…] from a group key and accumulators; text lives in arena or

@@ -54,6 +54,7 @@ static br_status send_markers(br_pipeline *pipeline, br_err *err)
                                     .key = BR_MARKER_KEY,
                                     .value = br_buf_bytes(&marker),
                                     .timestamp_ms = -1};
+            task->changelog_sent[s]++;
             st = br_producer_send(pipeline->producer, handles->changelogs[s], &record, err);
         }
     }
@@ -111,13 +112,18 @@ static void tables_committed(br_task *task)
         if (task->chain.ops[i]->table) br_table_committed(task->chain.ops[i]->table);
 }
 
-/* Where the changelog stands now: our marker is its last record of this commit. */
+/* Where the changelog stands now: our marker is its last record of this commit. With exactly_once
+ * zombies are fenced, and transactions leave gaps of their own. */
 static void note_changelogs(const br_stage_handles *handles, br_task *task)
 {
+    bool exactly_once = handles->pipeline->opts.plan->exactly_once;
     for (size_t s = 0; s < task->opts.stage->store_count; s++) {
         if (!handles->changelogs[s]) continue;
         int64_t last = br_topic_ref_last_offset(handles->changelogs[s], task->opts.at.partition);
-        if (last >= task->changelog_next[s]) task->changelog_next[s] = last + 1;
+        if (!exactly_once)
+            br_task_note_changelog(task, s, last);
+        else if (last >= task->changelog_next[s])
+            task->changelog_next[s] = last + 1;
     }
 }
 

@@ -39,6 +39,7 @@ static br_status send_changelog(void *self, size_t store, br_bytes key, br_bytes
     if (!handles->changelogs[store]) return BR_OK; /* stage two: its input is its changelog */
     br_out_record record = {
         .partition = task->opts.at.partition, .key = key, .value = row, .timestamp_ms = -1};
+    task->changelog_sent[store]++;
     br_count(&task->opts.counters->changelog, 1);
     return send(task, handles->changelogs[store], &record, err);
 }

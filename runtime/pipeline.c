@@ -155,6 +155,16 @@ static bool anything_changed(const br_pipeline *pipeline)
     return false;
 }
 
+static br_status repair_tasks(br_pipeline *pipeline, br_err *err)
+{
+    br_status st = BR_OK;
+    if (pipeline->opts.plan->exactly_once) return BR_OK;
+    for (size_t i = 0; st == BR_OK && i < pipeline->task_count; i++)
+        if (pipeline->tasks[i]->phase == BR_TASK_RUNNING)
+            st = br_task_repair(pipeline->tasks[i], err);
+    return st;
+}
+
 static int wait_ms(const br_pipeline *pipeline, int timeout_ms)
 {
     if (!anything_changed(pipeline)) return timeout_ms;
@@ -189,7 +199,9 @@ br_status br_pipeline_step(br_pipeline *pipeline, int timeout_ms, br_err *err)
         return pipeline->event_status;
     }
     if (pipeline->stopped) return finish_stop(pipeline, err);
-    if (commit_due(pipeline) && anything_changed(pipeline)) st = br_commit(pipeline, err);
+    st = repair_tasks(pipeline, err);
+    if (st == BR_OK && commit_due(pipeline) && anything_changed(pipeline))
+        st = br_commit(pipeline, err);
     return st < 0 ? st : polled;
 }
 

@@ -31,6 +31,7 @@ br_task *br_task_create(const br_task_opts *opts)
     task->restores = br_calloc(stores, sizeof(*task->restores));
     task->found = br_calloc(stores, sizeof(*task->found));
     task->changelog_next = br_calloc(stores, sizeof(*task->changelog_next));
+    task->changelog_sent = br_calloc(stores, sizeof(*task->changelog_sent));
     task->stored_next = task->committed = -1;
     task->stream_time = BR_NO_TIME;
     task->context = (br_task_context){.outlet = &task->outlet,
@@ -59,6 +60,7 @@ void br_task_destroy(br_task *task, bool clean)
     br_free(task->restores);
     br_free(task->found);
     br_free(task->changelog_next);
+    br_free(task->changelog_sent);
     br_free(task->dir);
     br_buf_dispose(&task->partial_id);
     br_free(task);

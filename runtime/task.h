@@ -41,13 +41,18 @@ typedef struct br_task {
     void *outlet_arg; /* the stage's handles; the pipeline's */
     br_buf partial_id;
 
-    int64_t next_offset;     /* first input offset that is not in the stores */
-    int64_t stored_next;     /* next_offset as in the last checkpoint; -1: none */
-    int64_t committed;       /* of the group; -1: none */
-    int64_t stream_time;     /* highest event time seen; BR_NO_TIME: none */
-    int64_t gate;            /* stage two: no emission before this offset is read */
-    uint64_t last_hash;      /* of the record at next_offset - 1; 0: unknown */
-    int64_t *changelog_next; /* one per store */
+    int64_t next_offset; /* first input offset that is not in the stores */
+    int64_t stored_next; /* next_offset as in the last checkpoint; -1: none */
+    int64_t committed;   /* of the group; -1: none */
+    int64_t stream_time; /* highest event time seen; BR_NO_TIME: none */
+    int64_t gate;        /* stage two: no emission before this offset is read */
+    uint64_t last_hash;  /* of the record at next_offset - 1; 0: unknown */
+    /* Changelogs, one per store: the first offset that is not in the store, and what was sent since.
+     * More than that between our records is a zombie's (task_repair.c). */
+    int64_t *changelog_next;
+    uint64_t *changelog_sent;
+    bool foreign;      /* a gap was seen */
+    int64_t looked_ms; /* monotonic: when the changelogs' ends were last looked at */
 
     /* What the restorer found. */
     br_restore **restores; /* one per store; keep the mend lists alive until the start */
@@ -70,6 +75,11 @@ BR_MUST_USE br_status br_task_restore(br_task *task, br_err *err);
  * next_offset and phase (EMITTING or STARTING). */
 BR_MUST_USE br_status br_task_prepare(br_task *task, int64_t committed, br_arena *arena,
                                       br_budget *budget, br_err *err);
+/* Before a commit: joins what others wrote into the changelogs, where a gap shows it or it is time to
+ * look. Not with exactly_once, where zombies are fenced. */
+BR_MUST_USE br_status br_task_repair(br_task *task, br_err *err);
+/* After the acknowledgements: `last` is the offset of the last record that was sent to the changelog. */
+void br_task_note_changelog(br_task *task, size_t store, int64_t last);
 /* Anything to store or to commit since the last commit? */
 bool br_task_changed(const br_task *task);
 /* The operators' tables that hold something dirty or marked. */

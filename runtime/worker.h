@@ -18,7 +18,8 @@ typedef struct br_worker_opts {
     bool until_end;
     br_print_fn print; /* [optional] */
     void *print_arg;
-    /* [optional] From the first thread; from any for print. Called about every progress_ms between steps. */
+    /* [optional] From the first thread; from any for print. Called about every progress_ms between
+     * steps. */
     void (*progress)(void *arg, const br_pipeline_status *status);
     void *progress_arg;
     int64_t progress_ms;
