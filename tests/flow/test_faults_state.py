@@ -27,13 +27,13 @@ class State(flow.Flow):
         self.topic, self.out = self.name("in"), self.name("out")
         self.job_name = self.name("job")
 
-    def count_job(self, aggregate="n: count()", by='"@key"', source="", settings=""):
+    def count_job(self, aggregate="n: count()", by='"@key"', source=""):
         return self.job(f"""name: {self.job_name}
 operators:
   - source: {{id: s, topic: {self.topic}, {source}}}
   - groupBy: {{id: g, by: [{by}], aggregate: {{{aggregate}}}}}
   - sink: {{topic: {self.out}}}
-settings: {{commit_interval: 10ms{settings}}}
+settings: {{commit_interval: 10ms{flow.SHORT_SESSION}}}
 """.replace(", }", "}"))
 
     def feed(self, *keys, partition=0):

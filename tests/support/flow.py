@@ -27,6 +27,8 @@ SLOWNESS = int(os.environ.get("BRINE_SLOWNESS", "1"))
 KILL_POINTS = ("commit.flushed", "commit.acked", "commit.marked", "commit.stored", "commit.done")
 
 Record = collections.namedtuple("Record", "partition offset timestamp key value headers")
+# A killed worker's partitions are its own until its session ends: 45 s by default.
+SHORT_SESSION = ", kafka: {session.timeout.ms: 6000}" if BROKER else ""
 kafka_only = unittest.skipUnless(BROKER, "needs a real broker")
 local_only = unittest.skipIf(BROKER, "is about the embedded log or the machine alone")
 needs_failpoints = unittest.skipUnless(FAILPOINTS, "needs a build with BR_FAILPOINTS")
