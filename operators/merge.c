@@ -12,6 +12,11 @@ typedef struct merge {
     br_results *results;
     br_sent sent;
     void *scratch; /* an accumulator payload: decoding, totals */
+    /* Groups with a partial to be written again: a zombie's record stands behind it in the log. Good
+     * until the next commit, whose flush empties the list. */
+    br_entry **repairs;
+    size_t repair_count, repair_cap;
+    br_buf repair_key, repair_row;
 } merge;
 
 /* ---- keys ---- */
@@ -81,6 +86,14 @@ br_status br_partial_key_split(br_bytes key, size_t by_count, br_bytes *group, b
 
 /* ---- joining ---- */
 
+static void note_repair(merge *self, br_entry *entry)
+{
+    if (self->repair_count > 0 && self->repairs[self->repair_count - 1] == entry) return;
+    self->repairs =
+        br_grow(self->repairs, &self->repair_cap, self->repair_count + 1, sizeof *self->repairs);
+    self->repairs[self->repair_count++] = entry;
+}
+
 /* BR_OK also where the partial was known; the group is marked as it should be. */
 static br_status join(merge *self, br_bytes group, br_bytes id, int64_t offset,
                       const br_row_parts *row, br_err *err)
@@ -92,6 +105,7 @@ static br_status join(merge *self, br_bytes group, br_bytes id, int64_t offset,
     size_t heap = partials->heap;
     st = br_partials_join(self->conf, partials, id, row, self->scratch, err);
     if (st < 0) return st;
+    if (st == BR_END) note_repair(self, entry);
     if (partials->heap != heap) {
         br_table_account(self->op.table, (int64_t)partials->heap - (int64_t)heap);
     }
@@ -142,9 +156,31 @@ static br_status push_total(merge *self, const br_entry *entry, br_err *err)
     return st;
 }
 
+static br_status repair_group(merge *self, const br_entry *entry, br_err *err)
+{
+    const br_outlet *outlet = self->op.context->outlet;
+    br_partials *partials = br_entry_payload(entry);
+    br_status st = BR_OK;
+    for (size_t i = 0; st == BR_OK && i < partials->count; i++) {
+        if (!partials->at[i]->repair) continue;
+        partials->at[i]->repair = false;
+        br_buf_reset(&self->repair_key);
+        br_buf_reset(&self->repair_row);
+        br_partials_record(self->conf, partials, i, br_entry_key(entry), &self->repair_key,
+                           &self->repair_row);
+        st = outlet->repair(outlet->self, br_buf_bytes(&self->repair_key),
+                            br_buf_bytes(&self->repair_row), err);
+    }
+    return st;
+}
+
 static br_status flush(br_op *op, br_err *err)
 {
     merge *self = (merge *)op;
+    while (self->repair_count > 0) {
+        br_status repaired = repair_group(self, self->repairs[--self->repair_count], err);
+        if (repaired < 0) return repaired;
+    }
     br_sent sent = br_sent_of(op->table);
     if (br_sent_equal(sent, self->sent)) return BR_OK;
     size_t count;
@@ -163,6 +199,9 @@ static void destroy(br_op *op)
     br_results_destroy(self->results);
     br_group_acc_dispose(self->conf, self->scratch);
     br_free(self->scratch);
+    br_free(self->repairs);
+    br_buf_dispose(&self->repair_key);
+    br_buf_dispose(&self->repair_row);
     br_free(self);
 }
 

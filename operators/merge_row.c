@@ -110,9 +110,10 @@ br_status br_partials_join(const br_group_conf *conf, br_partials *partials, br_
     br_version joined = in->version;
     bool found;
     size_t place = place_of(conf, partials, id, &found);
-    bool older = joined.incarnation < br_partials_incarnation(partials) ||
-                 (found && br_version_compare(joined, partials->at[place]->version) <= 0);
-    if (older) return BR_EMPTY;
+    if (joined.incarnation < br_partials_incarnation(partials)) return BR_EMPTY;
+    int order = found ? br_version_compare(joined, partials->at[place]->version) : 1;
+    if (order < 0) partials->at[place]->repair = true;
+    if (order <= 0) return order < 0 ? BR_END : BR_EMPTY;
     br_status st = br_group_acc_decode(conf, scratch, in, err);
     if (st == BR_OK) {
         if (joined.incarnation > br_partials_incarnation(partials)) {
@@ -125,6 +126,15 @@ br_status br_partials_join(const br_group_conf *conf, br_partials *partials, br_
     }
     empty(conf, scratch);
     return st;
+}
+
+void br_partials_record(const br_group_conf *conf, const br_partials *partials, size_t i,
+                        br_bytes group, br_buf *key, br_buf *row)
+{
+    const br_partial *partial = partials->at[i];
+    br_partial_key(key, group, id_of(conf, partial));
+    br_row_add_version(row, partial->version);
+    br_group_acc_encode(conf, accs_of(partial), row);
 }
 
 /* ---- the row type ---- */

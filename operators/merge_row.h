@@ -12,6 +12,7 @@
 typedef struct br_partial {
     br_version version;
     size_t id_len;
+    bool repair; /* its last record in the log is older: it is to be written again */
 } br_partial;
 
 /* The payload of a stage-two row. */
@@ -22,11 +23,14 @@ typedef struct br_partials {
 } br_partials;
 
 /* Joins one partial: version and accumulators of `in`. `scratch` is an initialised accumulator
- * payload, and is one afterwards. BR_OK: taken. BR_EMPTY: what is there is as new or newer.
- * BR_ERR_CORRUPT: partials is unchanged. */
+ * payload, and is one afterwards. BR_OK: taken. BR_EMPTY: known already. BR_END: older than what is
+ * there, which is marked for repair. BR_ERR_CORRUPT: partials is unchanged. */
 BR_MUST_USE br_status br_partials_join(const br_group_conf *conf, br_partials *partials,
                                        br_bytes id, const br_row_parts *in, void *scratch,
                                        br_err *err);
+/* Appends the record key and the packed row of partial i, as stage one sends them. */
+void br_partials_record(const br_group_conf *conf, const br_partials *partials, size_t i,
+                        br_bytes group, br_buf *key, br_buf *row);
 /* The incarnation of its partials; 0: none. */
 uint32_t br_partials_incarnation(const br_partials *partials);
 

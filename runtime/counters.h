@@ -19,6 +19,7 @@
     X(partials, "partials sent to repartition topics")                                             \
     X(merged, "partials read from repartition topics")                                             \
     X(changelog, "rows sent to changelog topics")                                                  \
+    X(repairs, "partials written again over a zombie's")                                           \
     X(results, "records sent to sinks")                                                            \
     X(restored, "changelog records read to restore state")                                         \
     X(commits, "commits")

@@ -58,6 +58,16 @@ static br_status send_partial(void *self, size_t output, br_bytes group, br_byte
     return send(task, topic, &record, err);
 }
 
+static br_status send_repair(void *self, br_bytes key, br_bytes row, br_err *err)
+{
+    br_task *task = task_of(self);
+    const br_stage_handles *handles = task->outlet_arg;
+    br_out_record record = {
+        .partition = task->opts.at.partition, .key = key, .value = row, .timestamp_ms = -1};
+    br_count(&task->opts.counters->repairs, 1);
+    return send(task, handles->input, &record, err);
+}
+
 enum { ERROR_HEADERS = 5, DEAD_LETTER_HEADERS_MAX = 256 };
 
 static br_status send_dead_letter(br_task *task, const br_row *row, const char *id,
@@ -112,5 +122,11 @@ static void null_key(void *self, const br_row *row)
 
 br_outlet br_outlet_of(br_task *task)
 {
-    return (br_outlet){task, send_sink, send_changelog, send_partial, bad_record, null_key};
+    return (br_outlet){.self = task,
+                       .sink = send_sink,
+                       .changelog = send_changelog,
+                       .partial = send_partial,
+                       .bad_record = bad_record,
+                       .repair = send_repair,
+                       .null_key = null_key};
 }

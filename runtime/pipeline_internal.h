@@ -11,6 +11,7 @@ typedef struct br_stage_handles {
     const br_stage *stage;
     br_source *source;                                  /* decoder; SOURCE stages */
     br_topic_ref **sinks, **changelogs, **repartitions; /* by the stage's indices */
+    br_topic_ref *input; /* MERGE stages: where partials are written again */
     struct br_pipeline *pipeline;
 } br_stage_handles;
 

@@ -29,6 +29,8 @@ static br_status open_handles(br_pipeline *pipeline, size_t index, br_err *err)
     handles->changelogs = br_calloc(stage->store_count, sizeof(*handles->changelogs));
     handles->repartitions = br_calloc(stage->repartition_count, sizeof(*handles->repartitions));
     if (stage->kind == BR_STAGE_SOURCE) handles->source = br_source_create(&stage->source);
+    if (stage->kind == BR_STAGE_MERGE)
+        st = open_topic(pipeline, stage->topic, &handles->input, err);
     for (size_t i = 0; st == BR_OK && i < stage->sink_count; i++)
         st = open_topic(pipeline, stage->sinks[i], &handles->sinks[i], err);
     for (size_t i = 0; st == BR_OK && i < stage->store_count; i++)

@@ -92,8 +92,12 @@ static void setup(fixture *f, const char *text)
     assert_int_equal(br_plan_compile(&f->plan, f->job, &errors), BR_OK);
     br_job_errors_dispose(&errors);
     assert_non_null(mkdtemp(f->dir));
-    f->outlet =
-        (br_outlet){f, fake_sink, fake_changelog, fake_partial, fake_bad_record, fake_null_key};
+    f->outlet = (br_outlet){.self = f,
+                            .sink = fake_sink,
+                            .changelog = fake_changelog,
+                            .partial = fake_partial,
+                            .bad_record = fake_bad_record,
+                            .null_key = fake_null_key};
     f->context = (br_task_context){.outlet = &f->outlet,
                                    .arena = br_arena_create(4096),
                                    .incarnation = 1,

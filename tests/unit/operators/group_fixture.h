@@ -43,7 +43,7 @@ typedef struct fixture {
     br_outlet outlet;
     br_task_context context;
     br_op *op, child, *children[1];
-    sent_records changelog, partials;
+    sent_records changelog, partials, repairs;
     br_buf results; /* `a|3;` for each result row */
     size_t result_count, bad_count, null_count;
     bool stop_at_bad;
@@ -99,6 +99,13 @@ static inline br_status on_partial(void *self, size_t output, br_bytes group, br
     assert_int_equal(output, 3);
     assert_true(group.len < key.len && memcmp(group.data, key.data, group.len) == 0);
     remember(&((fixture *)self)->partials, key, row);
+    return BR_OK;
+}
+
+static inline br_status on_repair(void *self, br_bytes key, br_bytes row, br_err *err)
+{
+    (void)err;
+    remember(&((fixture *)self)->repairs, key, row);
     return BR_OK;
 }
 
@@ -195,6 +202,7 @@ static inline fixture *fixture_create(const char *const *by, const char *const *
                             .changelog = on_changelog,
                             .partial = on_partial,
                             .bad_record = on_bad_record,
+                            .repair = on_repair,
                             .null_key = on_null_key};
     f->context = (br_task_context){.outlet = &f->outlet,
                                    .arena = f->arena,
@@ -235,6 +243,7 @@ static inline void fixture_destroy(fixture *f)
     fixture_close(f);
     forget(&f->changelog);
     forget(&f->partials);
+    forget(&f->repairs);
     for (size_t i = 0; i < 4; i++) br_expr_destroy(f->by[i]);
     for (size_t i = 0; i < 8; i++) br_expr_destroy(f->arguments[i]);
     br_layout_destroy(f->layout);

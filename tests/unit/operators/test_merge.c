@@ -153,6 +153,41 @@ static void apply__known_partial__changes_no_row_and_emits(void **state)
     br_buf_dispose(&id);
 }
 
+static void apply__older_partial_behind_newer__newer_is_written_again(void **state)
+{
+    /* Claim: a zombie's older record changes no total, and what is held is written behind it once,
+     * so that the cleaner cannot keep the zombie's only. */
+    tasks *t = *state;
+    br_buf id = {0};
+    sent_records old = {0};
+    become_partition(t->one, &id, 0);
+    FEED(t->one, {0, {text("a"), V(1), text("w")}});
+    hand_over(t, 0);
+    const sent_record *first = &t->one->partials.at[0];
+    remember(&old, br_bytes_of(first->key, first->key_len),
+             br_bytes_of(first->row, first->row_len));
+    FEED(t->one, {1, {text("a"), V(2), text("w")}});
+    hand_over(t, 1);
+    flush(t->two);
+    commit(t->two, 1);
+    assert_int_equal(t->two->repairs.count, 0);
+    assert_int_equal(apply(t->two, 2, &old.at[0]), BR_OK);
+    assert_int_equal(apply(t->two, 3, &old.at[0]), BR_OK);
+    flush(t->two);
+    assert_results(t->two, "a|2|3|1.5|1|w;");
+    assert_int_equal(t->two->repairs.count, 1);
+    const sent_record *again = &t->two->repairs.at[0], *newest = &t->one->partials.at[0];
+    assert_true(br_bytes_equal(br_bytes_of(again->key, again->key_len),
+                               br_bytes_of(newest->key, newest->key_len)));
+    assert_true(br_bytes_equal(br_bytes_of(again->row, again->row_len),
+                               br_bytes_of(newest->row, newest->row_len)));
+    commit(t->two, 3);
+    flush(t->two);
+    assert_int_equal(t->two->repairs.count, 1);
+    forget(&old);
+    br_buf_dispose(&id);
+}
+
 static void apply__below_emit_from__row_changes_and_nothing_is_emitted(void **state)
 {
     /* Claim: while stage two catches up it tells no old totals. */
@@ -373,6 +408,7 @@ int main(void)
         TASKS(apply__growing_partials__replace_not_add),
         TASKS(apply__sent_twice_late_or_shuffled__same_totals),
         TASKS(apply__known_partial__changes_no_row_and_emits),
+        TASKS(apply__older_partial_behind_newer__newer_is_written_again),
         TASKS(apply__below_emit_from__row_changes_and_nothing_is_emitted),
         TASKS(apply__incarnations__highest_counts_alone),
         TASKS(restart__after_commit__partials_survive),
