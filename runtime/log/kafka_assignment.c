@@ -1,6 +1,8 @@
 /* runtime/log/kafka_assignment.c - takes partitions from the group and gives them back.
  * Shape:     assigned: queue taken, listener told, assigned at its start offset, queue forwarded.
- *            A partition that is started later is assigned at its end and sought when it is.
+ *            A partition that is started later is assigned at its end and sought when it is; at
+ *            the end's number, as a seek that meets librdkafka's own search for the end is undone
+ *            by it half a second later (all versions up to 2.14 at least).
  * Invariant: a partition's queue is never served by librdkafka's own main queue, and not by ours
  *            before it was started. No pause, no resume: below 2.4 a stray resume rewinds. */
 #include "runtime/log/kafka_consumer.h"
@@ -164,8 +166,29 @@ static void tell_librdkafka(br_kafka_consumer *c, rd_kafka_topic_partition_list_
         br_kafka_fail(&c->broken, c->client, code, NULL, "group %s: assignment", c->group);
 }
 
+/* Puts the end's offset where OFFSET_END stands. */
+static br_status find_ends(br_kafka_consumer *c, rd_kafka_topic_partition_list_t *list, br_err *err)
+{
+    rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(list->cnt);
+    for (int i = 0; i < list->cnt; i++)
+        if (list->elems[i].offset == RD_KAFKA_OFFSET_END)
+            rd_kafka_topic_partition_list_add(ends, list->elems[i].topic, list->elems[i].partition)
+                ->offset = RD_KAFKA_OFFSET_END; /* as a time: the latest */
+    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (ends->cnt > 0) code = rd_kafka_offsets_for_times(c->client->rk, ends, BR_KAFKA_TIMEOUT_MS);
+    for (int i = 0; i < ends->cnt && !code; i++) {
+        const rd_kafka_topic_partition_t *end = &ends->elems[i];
+        code = end->err;
+        rd_kafka_topic_partition_list_find(list, end->topic, end->partition)->offset = end->offset;
+    }
+    rd_kafka_topic_partition_list_destroy(ends);
+    if (!code) return BR_OK;
+    return br_kafka_fail(err, c->client, code, NULL, "group %s: where partitions end", c->group);
+}
+
 static void take(br_kafka_consumer *c, rd_kafka_topic_partition_list_t *list)
 {
+    br_err err;
     c->joined = true;
     for (int i = 0; i < list->cnt; i++) add_slot(c, &list->elems[i]);
     c->assigning = true;
@@ -177,6 +200,7 @@ static void take(br_kafka_consumer *c, rd_kafka_topic_partition_list_t *list)
         list->elems[i].offset =
             slot->reading == BR_KAFKA_READING ? slot->next : RD_KAFKA_OFFSET_END;
     }
+    if (find_ends(c, list, &err) != BR_OK && c->broken.status == BR_OK) c->broken = err;
     tell_librdkafka(c, list, true);
     for (int i = 0; i < list->cnt; i++) {
         br_kafka_slot *slot = br_kafka_find_slot(c, list->elems[i].topic, list->elems[i].partition);

@@ -154,8 +154,8 @@ static void take_end(br_kafka_consumer *c, br_kafka_slot *slot, int64_t position
     if (c->listener.at_end) c->listener.at_end(c->listener.self, slot->user, position);
 }
 
-/* librdkafka 2.0.2 has been seen to report a place as out of range that is there, around a
- * rebalance. Then nothing is lost and a new consumer goes on: no reason to fail the job. */
+/* Retention or somebody deleted the records, or the topic was made anew. Looked up, so that the
+ * message says what there is, and so that nothing that is there fails the job. */
 static br_status fail_place(br_kafka_consumer *c, const br_kafka_slot *slot,
                             const rd_kafka_message_t *message)
 {
