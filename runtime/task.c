@@ -134,6 +134,8 @@ static br_status prepare_source(br_task *task, br_err *err)
                        task->opts.at.topic, task->opts.at.partition, task->end, start);
     report_lost(task, start);
     task->next_offset = start < task->low ? task->low : start;
+    /* The checkpoint's is of another record then, and must not be stored with this offset. */
+    if (task->next_offset != task->stored_next) task->last_hash = 0;
     return BR_OK;
 }
 
