@@ -15,6 +15,10 @@ struct br_env_txn {
     br_env *env;
     MDB_txn *mdb;
     bool map_full; /* whatever fill makes of it, the transaction is done again */
+    /* Stands where the last row was put: rows come sorted, so most are on the same page or the
+     * next, and need no walk from the root. */
+    MDB_cursor *cursor;
+    MDB_dbi cursor_dbi;
 };
 
 /* The directory may have been removed under us (a cleaner of /tmp): writing on would look fine and
@@ -80,6 +84,7 @@ static br_status try_write(br_env *env, br_env_fill fill, void *arg,
     br_status status = fill(arg, &txn, err);
     if (status == BR_OK && !txn.map_full && checkpoint)
         status = put_checkpoint(&txn, checkpoint, err);
+    if (txn.cursor) mdb_cursor_close(txn.cursor);
     if (status != BR_OK || txn.map_full) {
         mdb_txn_abort(txn.mdb);
     } else {
@@ -149,13 +154,24 @@ static br_status txn_lookup(br_env_txn *txn, size_t store, br_bytes key, br_byte
     return br_env_strip(txn->env, key, stored, val, err);
 }
 
+static int put_at_cursor(br_env_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *data, unsigned flags)
+{
+    if (txn->cursor && txn->cursor_dbi != dbi) {
+        mdb_cursor_close(txn->cursor);
+        txn->cursor = NULL;
+    }
+    int rc = txn->cursor ? 0 : mdb_cursor_open(txn->mdb, dbi, &txn->cursor);
+    txn->cursor_dbi = dbi;
+    return rc == 0 ? mdb_cursor_put(txn->cursor, key, data, flags) : rc;
+}
+
 static br_status put_long(br_env_txn *txn, MDB_dbi dbi, MDB_val stored_key, br_bytes key,
                           br_bytes val, br_err *err)
 {
     char prefix[BR_LONG_KEY_PREFIX_MAX];
     size_t prefix_len = br_long_key_prefix(key.len, prefix);
     MDB_val room = {.mv_size = prefix_len + key.len + val.len};
-    int rc = mdb_put(txn->mdb, dbi, &stored_key, &room, MDB_RESERVE);
+    int rc = put_at_cursor(txn, dbi, &stored_key, &room, MDB_RESERVE);
     if (rc != 0) return fail_put(txn, rc, err);
     char *at = room.mv_data;
     memcpy(at, prefix, prefix_len);
@@ -171,8 +187,8 @@ static int put_plain(br_env_txn *txn, size_t store, MDB_val key, br_bytes val)
     const br_env_store *at = &txn->env->stores[store];
     MDB_val data = br_mdb_val(val);
     int rc = MDB_KEYEXIST;
-    if (at->rows == 0) rc = mdb_put(txn->mdb, at->dbi, &key, &data, MDB_APPEND);
-    if (rc == MDB_KEYEXIST) rc = mdb_put(txn->mdb, at->dbi, &key, &data, 0);
+    if (at->rows == 0) rc = put_at_cursor(txn, at->dbi, &key, &data, MDB_APPEND);
+    if (rc == MDB_KEYEXIST) rc = put_at_cursor(txn, at->dbi, &key, &data, 0);
     return rc;
 }
 

@@ -7,9 +7,7 @@
 #include "runtime/base/alloc.h"
 #include "state/changelog.h"
 #include "state/key_map.h"
-#include "state/long_key.h"
-
-#include <stdlib.h>
+#include "state/key_sort.h"
 
 enum {
     ARENA_BLOCK_BYTES = 256 * 1024,
@@ -78,10 +76,9 @@ void br_restore_destroy(br_restore *restore)
 
 /* ---- writing a chunk ---- */
 
-static int compare_nodes(const void *a, const void *b)
+static br_bytes key_of(const void *node)
 {
-    const br_key_node *const *x = a, *const *y = b;
-    return br_stored_key_compare((*x)->key, (*y)->key);
+    return ((const br_key_node *)node)->key;
 }
 
 static void note_mend(br_restore *restore, const br_key_node *node)
@@ -176,7 +173,7 @@ static br_status write_chunk(br_restore *restore, int64_t next, br_err *err)
     br_key_map *chunk = &restore->chunk;
     br_status status = BR_OK;
     bool empty = br_env_rows(restore->env, restore->store) == 0;
-    if (chunk->count > 0) qsort(chunk->nodes, chunk->count, sizeof(*chunk->nodes), compare_nodes);
+    br_sort_by_key(chunk->nodes, chunk->count, key_of);
     for (size_t i = 0; status == BR_OK && i < chunk->count; i++) {
         if (!empty) status = join_store(restore, chunk->nodes[i], err);
         if (status == BR_OK) note_mend(restore, chunk->nodes[i]);

@@ -6,9 +6,7 @@
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
-#include "state/long_key.h"
-
-#include <stdlib.h>
+#include "state/key_sort.h"
 
 enum {
     SLOTS_MIN = 64,
@@ -317,10 +315,9 @@ br_status br_table_mark_next(br_table *table, uint64_t bytes_max, bool *done, br
 
 /* ---- commit ---- */
 
-static int compare_entries(const void *a, const void *b)
+static br_bytes key_of(const void *entry)
 {
-    const br_entry *const *x = a, *const *y = b;
-    return br_stored_key_compare(br_entry_key(*x), br_entry_key(*y));
+    return br_entry_key(entry);
 }
 
 br_status br_table_write(void *arg, br_env_txn *txn, br_err *err)
@@ -328,7 +325,7 @@ br_status br_table_write(void *arg, br_env_txn *txn, br_err *err)
     br_table *table = arg;
     const br_row_type *type = table->type;
     if (table->dirty.count == 0) return BR_OK;
-    qsort(table->dirty.at, table->dirty.count, sizeof(*table->dirty.at), compare_entries);
+    br_sort_by_key(table->dirty.at, table->dirty.count, key_of);
     for (size_t i = 0; i < table->dirty.count; i++) {
         const br_entry *entry = table->dirty.at[i];
         br_buf_reset(&table->row);

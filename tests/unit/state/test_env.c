@@ -351,6 +351,81 @@ static void write__directory_removed_while_open__io_error(void **state)
     check_message(f, "removed");
 }
 
+enum { MODEL_KEYS = 300, MODEL_KEY_BYTES = 600, MODEL_VALUE_BYTES = 3000 };
+
+/* What both stores should hold: of each key the length and the one byte of its value. */
+typedef struct model {
+    br_rng rng;
+    size_t lens[2][MODEL_KEYS]; /* 0: no row */
+    char bytes[2][MODEL_KEYS];
+} model;
+
+/* Every seventh key is stored under its hash. */
+static br_bytes model_key(size_t i, char room[MODEL_KEY_BYTES])
+{
+    memset(room, 'x', MODEL_KEY_BYTES);
+    int len = snprintf(room, MODEL_KEY_BYTES, "key %03zu", i);
+    return br_bytes_of(room, i % 7 == 0 ? MODEL_KEY_BYTES : (size_t)len);
+}
+
+static br_bytes model_value(const model *m, size_t store, size_t i, char room[MODEL_VALUE_BYTES])
+{
+    memset(room, m->bytes[store][i], m->lens[store][i]);
+    return br_bytes_of(room, m->lens[store][i]);
+}
+
+/* Runs of rising keys, as a table writes them, and jumps; now and then the other store. */
+static br_status change_model(void *arg, br_env_txn *txn, br_err *err)
+{
+    model *m = arg;
+    char key_room[MODEL_KEY_BYTES], room[MODEL_VALUE_BYTES];
+    size_t store = 0, i = 0;
+    br_status status = BR_OK;
+    for (int step = 0; status == BR_OK && step < 500; step++) {
+        i = br_rng_below(&m->rng, 8) ? (i + 1) % MODEL_KEYS : br_rng_below(&m->rng, MODEL_KEYS);
+        if (br_rng_below(&m->rng, 20) == 0) store = 1 - store;
+        size_t max = br_rng_below(&m->rng, 10) ? 60 : MODEL_VALUE_BYTES - 1;
+        bool gone = br_rng_below(&m->rng, 4) == 0;
+        m->lens[store][i] = gone ? 0 : 1 + br_rng_below(&m->rng, max);
+        m->bytes[store][i] = (char)br_rng_next(&m->rng);
+        br_bytes key = model_key(i, key_room);
+        status = gone ? br_env_delete(txn, store, key, err)
+                      : br_env_put(txn, store, key, model_value(m, store, i, room), err);
+    }
+    return status;
+}
+
+static void check_model(fixture *f, const model *m, size_t store)
+{
+    char key_room[MODEL_KEY_BYTES], room[MODEL_VALUE_BYTES];
+    uint64_t rows = 0;
+    for (size_t i = 0; i < MODEL_KEYS; i++) {
+        br_bytes key = model_key(i, key_room);
+        if (m->lens[store][i] == 0) {
+            check_no_row(f, store, key);
+            continue;
+        }
+        check_row(f, store, key, model_value(m, store, i, room));
+        rows++;
+    }
+    assert_int_equal(br_env_rows(f->env, store), rows);
+}
+
+static void write__puts_and_deletes_in_both_stores__equals_the_model(void **state)
+{
+    /* Rows go where they should, whatever a transaction did before them and wherever its cursor
+     * stands: pages that split, empty or move to the other store. */
+    fixture *f = *state;
+    model *m = BR_NEW(model);
+    m->rng = (br_rng){new_seed(__func__)};
+    open_env(f);
+    for (int round = 0; round < 40; round++) {
+        check_ok(f, br_env_write(f->env, change_model, m, NULL, &f->err));
+        for (size_t store = 0; store < 2; store++) check_model(f, m, store);
+    }
+    br_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +442,7 @@ int main(void)
         TEST(wipe__rows_and_checkpoint__empty_and_usable),
         TEST(env__many_stores__all_open_again),
         TEST(write__directory_removed_while_open__io_error),
+        TEST(write__puts_and_deletes_in_both_stores__equals_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
