@@ -135,12 +135,31 @@ static bool is_stored(const br_restore *restore, int64_t next)
            stored->stores[at]->has_changelog_next && stored->stores[at]->changelog_next == next;
 }
 
-/* Writes the chunk with the stored checkpoint, in which only this store's position changes. */
+/* What the markers say goes with the position: a restore that goes on from there, after a crash
+ * before the task's first commit, does not meet them again. */
+static void raise_version(const br_restore *restore, Brine__State__Checkpoint *row,
+                          Brine__State__Version *version)
+{
+    br_version stored = BR_VERSION_NONE;
+    if (row->version) stored = (br_version){row->version->incarnation, row->version->offset};
+    if (br_version_compare(restore->marker, stored) <= 0) return;
+    *version = (Brine__State__Version)BRINE__STATE__VERSION__INIT;
+    version->has_incarnation = version->has_offset = true;
+    version->incarnation = restore->marker.incarnation;
+    version->offset = restore->marker.offset;
+    row->version = version;
+    row->has_stream_time = true;
+    row->stream_time = restore->stream_time;
+}
+
+/* Writes the chunk with the stored checkpoint, in which only this store's position and what its
+ * markers say change. */
 static br_status write_at(br_restore *restore, int64_t next, br_err *err)
 {
     if (is_stored(restore, next)) return BR_OK;
     Brine__State__Checkpoint row = BRINE__STATE__CHECKPOINT__INIT;
     Brine__State__StoreCheckpoint ours = BRINE__STATE__STORE_CHECKPOINT__INIT;
+    Brine__State__Version version;
     const Brine__State__Checkpoint *stored = br_env_checkpoint(restore->env);
     if (stored) row = *stored;
     size_t at = place_in(restore, &row);
@@ -155,6 +174,7 @@ static br_status write_at(br_restore *restore, int64_t next, br_err *err)
     ours.changelog_next = next;
     stores[at] = &ours;
     row.stores = stores;
+    raise_version(restore, &row, &version);
     br_status status = br_env_write(restore->env, put_chunk, restore, &row, err);
     br_free(stores);
     return status;
