@@ -276,6 +276,21 @@ void world_tick(world *w)
 
 /* ---- settling ---- */
 
+/* Whether its tasks are where their inputs end: a stage-two task that reads what is committed
+ * already tells nobody else. */
+static bool has_read_all(world *w, const worker *one)
+{
+    int64_t ends[PLACES_MAX];
+    for (size_t s = 0; s < w->plan->stage_count; s++) {
+        const memory_topic *topic = memory_topic_find(&w->log, w->plan->stages[s].topic);
+        for (int32_t p = 0; p < topic->partition_count; p++)
+            ends[p] = (int64_t)topic->partitions[p].count;
+        if (!br_pipeline_read_to(one->pipeline, topic->name, ends, topic->partition_count))
+            return false;
+    }
+    return true;
+}
+
 static bool is_quiet(world *w)
 {
     if (w->log.late_count > 0) return false;
@@ -286,7 +301,8 @@ static bool is_quiet(world *w)
     for (size_t i = 0; i < w->worker_count; i++) {
         br_pipeline_status status;
         br_pipeline_look(w->workers[i].pipeline, &status);
-        if (status.uncommitted || status.restoring > 0) return false;
+        bool behind = status.tasks > 0 && !has_read_all(w, &w->workers[i]);
+        if (status.uncommitted || status.restoring > 0 || behind) return false;
     }
     return true;
 }
