@@ -15,6 +15,7 @@ enum {
     STEP_MS = 100, /* how long a step waits for records: how soon a stop is noticed */
     BACKOFF_FIRST_MS = 500,
     BACKOFF_MAX_MS = 30000,
+    FENCED_AGAIN_MS = 60000,
 };
 
 static atomic_bool stopping;
@@ -31,7 +32,8 @@ typedef struct member {
     pthread_t thread;
     br_plan *own_plan; /* NULL: the first member uses the worker's */
     const br_plan *plan;
-    br_goal *goal; /* NULL: runs until it is stopped */
+    br_goal *goal;     /* NULL: runs until it is stopped */
+    int64_t fenced_ms; /* when it last was; 0: never */
     br_status status;
     br_err err;
 } member;
@@ -103,6 +105,17 @@ static br_status run_once(const member *m, br_err *err)
     return closed;
 }
 
+/* A transaction that its broker gave up (this process stood still) looks like one that another owner
+ * of the id took over. The first is over with a new start; the second comes again. */
+static bool may_go_on(member *m)
+{
+    if (m->status == BR_ERR_BROKER) return true;
+    if (m->status != BR_ERR_FENCED) return false;
+    int64_t now = br_mono_ms(m->opts->clock), last = m->fenced_ms;
+    m->fenced_ms = now;
+    return last == 0 || now - last > FENCED_AGAIN_MS;
+}
+
 /* A failure of the log leads back to the last commit, after a pause; any other ends all threads. */
 static void *run_member(void *arg)
 {
@@ -111,7 +124,7 @@ static void *run_member(void *arg)
     for (int64_t wait_ms = BACKOFF_FIRST_MS;;) {
         uint64_t commits = br_counted(&counters->commits);
         m->status = run_once(m, &m->err);
-        if (m->status != BR_ERR_BROKER || atomic_load(&stopping)) break;
+        if (!may_go_on(m) || atomic_load(&stopping)) break;
         if (br_counted(&counters->commits) > commits) wait_ms = BACKOFF_FIRST_MS;
         br_log_line(BR_WARN, "the log failed; going back to the last commit",
                     "retry_in_ms=%" PRId64 " reason=\"%s\"", wait_ms, m->err.message);

@@ -138,6 +138,8 @@ static const br_log_vtable kafka_vtable = {
     .producer_topic = br_kafka_producer_topic,
     .producer_send = br_kafka_producer_send,
     .producer_flush = br_kafka_producer_flush,
+    .producer_open_transactional = br_kafka_producer_open_transactional,
+    .producer_commit = br_kafka_producer_commit,
 };
 
 br_status br_log_open_kafka(br_log **out, const char *brokers, const br_setting *settings,

@@ -127,4 +127,11 @@ br_status br_kafka_producer_send(br_producer *base, br_topic_ref *topic,
                                  const br_out_record *record, br_err *err);
 br_status br_kafka_producer_flush(br_producer *base, br_err *err);
 
+/* ---- kafka_transaction.c ---- */
+
+br_status br_kafka_producer_open_transactional(br_producer **out, br_log *base, const char *id,
+                                               br_err *err);
+br_status br_kafka_producer_commit(br_producer *base, br_consumer *consumer, const br_tp *at,
+                                   const int64_t *offsets, size_t count, br_err *err);
+
 #endif

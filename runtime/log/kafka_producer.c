@@ -2,7 +2,7 @@
  * Invariant: flush says BR_OK only when every record since the producer was opened is stored: each
  *            delivery report is counted, and flush waits for all of them.
  * Thread:    delivery reports run inside send and flush, on the caller's thread. */
-#include "runtime/log/kafka.h"
+#include "runtime/log/kafka_producer.h"
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
@@ -16,24 +16,6 @@ enum {
     FLUSH_STEP_MS = 1000,
 };
 
-typedef struct topic_ref {
-    br_topic_ref base;
-    rd_kafka_topic_t *rkt;
-    struct topic_ref *next;
-} topic_ref;
-
-typedef struct producer {
-    br_producer base;
-    br_kafka_log *log;
-    br_kafka_client *client;
-    topic_ref *topics;
-    uint32_t sent;
-    /* The first delivery that failed, and how many did. */
-    uint64_t failed;
-    rd_kafka_resp_err_t failure;
-    char failure_text[BR_KAFKA_WHAT_MAX];
-} producer;
-
 static const br_setting producer_settings[] = {
     {"enable.idempotence", "true"},
     {"acks", "all"},
@@ -45,9 +27,17 @@ static const br_setting producer_settings[] = {
     {"queue.buffering.max.kbytes", "262144"},
 };
 
+/* Later ones win. A broker ends a transaction that is open for longer than this; a delivery must be
+ * over before. Transactions that follow each other closely wait for this backoff: 25 ms instead of 80. */
+static const br_setting transactional_settings[] = {
+    {"transaction.timeout.ms", "60000"},
+    {"message.timeout.ms", "50000"},
+    {"retry.backoff.ms", "10"},
+};
+
 /* ---- delivery reports ---- */
 
-static void take_failed(producer *p, const rd_kafka_message_t *message)
+static void take_failed(br_kafka_producer *p, const rd_kafka_message_t *message)
 {
     if (p->failed++ > 0) return;
     p->failure = message->err;
@@ -59,7 +49,7 @@ static void take_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
 {
     (void)rk;
     br_kafka_client *client = opaque;
-    topic_ref *topic = message->_private;
+    br_kafka_topic_ref *topic = message->_private;
     if (message->err)
         take_failed(client->owner, message);
     else if (message->offset >= 0) /* -1: stored by an earlier attempt whose answer was lost */
@@ -68,13 +58,19 @@ static void take_report(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
 
 /* ---- open, close ---- */
 
-br_status br_kafka_producer_open(br_producer **out, br_log *base, br_err *err)
+br_status br_kafka_producer_make(br_kafka_producer **out, br_log *base, const char *id, br_err *err)
 {
-    producer *p = BR_NEW(producer);
+    br_setting settings[BR_COUNTOF(producer_settings) + BR_COUNTOF(transactional_settings) + 1];
+    size_t count = BR_COUNTOF(producer_settings);
+    br_kafka_producer *p = BR_NEW(br_kafka_producer);
+    memcpy(settings, producer_settings, sizeof(producer_settings));
+    for (size_t i = 0; id && i < BR_COUNTOF(transactional_settings); i++)
+        settings[count++] = transactional_settings[i];
+    if (id) settings[count++] = (br_setting){"transactional.id", id};
     const br_kafka_role role = {
         .type = RD_KAFKA_PRODUCER,
-        .settings = producer_settings,
-        .setting_count = BR_COUNTOF(producer_settings),
+        .settings = settings,
+        .setting_count = count,
         .delivery = take_report,
         .owner = p,
     };
@@ -85,14 +81,22 @@ br_status br_kafka_producer_open(br_producer **out, br_log *base, br_err *err)
         br_free(p);
         return status;
     }
-    *out = &p->base;
+    *out = p;
     return BR_OK;
 }
 
-static void free_topics(topic_ref *topic)
+br_status br_kafka_producer_open(br_producer **out, br_log *base, br_err *err)
+{
+    br_kafka_producer *p;
+    br_status status = br_kafka_producer_make(&p, base, NULL, err);
+    if (status == BR_OK) *out = &p->base;
+    return status;
+}
+
+static void free_topics(br_kafka_topic_ref *topic)
 {
     while (topic) {
-        topic_ref *next = topic->next;
+        br_kafka_topic_ref *next = topic->next;
         rd_kafka_topic_destroy(topic->rkt);
         br_free((char *)(uintptr_t)topic->base.name);
         br_free(topic->base.last_offsets);
@@ -103,7 +107,7 @@ static void free_topics(topic_ref *topic)
 
 void br_kafka_producer_close(br_producer *base)
 {
-    producer *p = (producer *)base;
+    br_kafka_producer *p = (br_kafka_producer *)base;
     rd_kafka_purge(p->client->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     /* The reports of what was purged name the refs: serve them while these live. */
     while (rd_kafka_poll(p->client->rk, 0) > 0) continue;
@@ -114,9 +118,9 @@ void br_kafka_producer_close(br_producer *base)
 
 /* ---- topics ---- */
 
-static topic_ref *new_ref(rd_kafka_topic_t *rkt, const char *name, int32_t partitions)
+static br_kafka_topic_ref *new_ref(rd_kafka_topic_t *rkt, const char *name, int32_t partitions)
 {
-    topic_ref *topic = BR_NEW(topic_ref);
+    br_kafka_topic_ref *topic = BR_NEW(br_kafka_topic_ref);
     topic->base.name = br_strdup(name);
     topic->base.partitions = partitions;
     topic->base.last_offsets = br_alloc((size_t)partitions * sizeof(int64_t));
@@ -128,8 +132,8 @@ static topic_ref *new_ref(rd_kafka_topic_t *rkt, const char *name, int32_t parti
 br_status br_kafka_producer_topic(br_producer *base, const char *name, br_topic_ref **out,
                                   br_err *err)
 {
-    producer *p = (producer *)base;
-    for (topic_ref *at = p->topics; at; at = at->next) {
+    br_kafka_producer *p = (br_kafka_producer *)base;
+    for (br_kafka_topic_ref *at = p->topics; at; at = at->next) {
         if (strcmp(at->base.name, name) != 0) continue;
         *out = &at->base;
         return BR_OK;
@@ -149,7 +153,7 @@ br_status br_kafka_producer_topic(br_producer *base, const char *name, br_topic_
         return br_kafka_fail(err, p->client, code, NULL, "topic %s", name);
     }
     rd_kafka_metadata_destroy(found);
-    topic_ref *topic = new_ref(rkt, name, partitions);
+    br_kafka_topic_ref *topic = new_ref(rkt, name, partitions);
     topic->next = p->topics;
     p->topics = topic;
     *out = &topic->base;
@@ -158,7 +162,7 @@ br_status br_kafka_producer_topic(br_producer *base, const char *name, br_topic_
 
 /* ---- send ---- */
 
-static int32_t choose_partition(topic_ref *topic, const br_out_record *record)
+static int32_t choose_partition(br_kafka_topic_ref *topic, const br_out_record *record)
 {
     if (record->partition >= 0) return record->partition;
     if (record->key.data) return br_partition_of(record->key, topic->base.partitions);
@@ -183,8 +187,9 @@ static void *mutable(const char *data)
     return (void *)(uintptr_t)data;
 }
 
-static rd_kafka_resp_err_t produce(producer *p, topic_ref *topic, int32_t partition,
-                                   const br_out_record *record, rd_kafka_headers_t *headers)
+static rd_kafka_resp_err_t produce(br_kafka_producer *p, br_kafka_topic_ref *topic,
+                                   int32_t partition, const br_out_record *record,
+                                   rd_kafka_headers_t *headers)
 {
     /* librdkafka takes 0 for "now", so the first millisecond of 1970 goes out as the second. */
     int64_t timestamp_ms = record->timestamp_ms < 0 ? 0 : record->timestamp_ms;
@@ -205,7 +210,7 @@ static rd_kafka_resp_err_t produce(producer *p, topic_ref *topic, int32_t partit
         RD_KAFKA_V_TIMESTAMP(timestamp_ms), RD_KAFKA_V_OPAQUE(topic), RD_KAFKA_V_END);
 }
 
-static br_status fail_delivery(producer *p, br_err *err)
+static br_status fail_delivery(br_kafka_producer *p, br_err *err)
 {
     char fatal[256];
     rd_kafka_resp_err_t code = rd_kafka_fatal_error(p->client->rk, fatal, sizeof(fatal));
@@ -219,13 +224,14 @@ static br_status fail_delivery(producer *p, br_err *err)
 br_status br_kafka_producer_send(br_producer *base, br_topic_ref *ref, const br_out_record *record,
                                  br_err *err)
 {
-    producer *p = (producer *)base;
-    topic_ref *topic = (topic_ref *)ref;
+    br_kafka_producer *p = (br_kafka_producer *)base;
+    br_kafka_topic_ref *topic = (br_kafka_topic_ref *)ref;
     int32_t partition = choose_partition(topic, record);
     /* Also a bug of librdkafka below 2.12: it frees the headers twice for a missing partition. */
     if (partition >= ref->partitions)
         return br_fail(err, BR_ERR_CONFIG, "topic %s has no partition %d, only 0 to %d", ref->name,
                        partition, ref->partitions - 1);
+    if (p->transactional && br_kafka_transaction_begin(p, err) != BR_OK) return err->status;
     if (++p->sent % SERVE_EVERY == 0) rd_kafka_poll(p->client->rk, 0);
 
     rd_kafka_headers_t *headers = make_headers(record);
@@ -244,7 +250,7 @@ br_status br_kafka_producer_send(br_producer *base, br_topic_ref *ref, const br_
 
 br_status br_kafka_producer_flush(br_producer *base, br_err *err)
 {
-    producer *p = (producer *)base;
+    br_kafka_producer *p = (br_kafka_producer *)base;
     rd_kafka_resp_err_t code;
     do {
         code = rd_kafka_flush(p->client->rk, FLUSH_STEP_MS);
