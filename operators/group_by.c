@@ -9,6 +9,7 @@
 #include "operators/tuple.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/rules.h"
 #include "state/changelog.h"
 
 #include <inttypes.h>
@@ -160,9 +161,9 @@ static br_status look_up(group_by *self, const pending *at, br_entry **out, br_e
     br_entry *entry = *out;
     if (entry->version.incarnation > context->incarnation) return fenced(self, entry, err);
     if (!is_current(self, entry) && entry->version.offset >= 0) reset(self, entry);
-    if (entry->seen != offset) {
+    if (entry->seen != offset || !BR_RULE(skip_once_per_record)) {
         entry->seen = offset;
-        entry->skip = applied || offset <= entry->version.offset;
+        entry->skip = applied || (BR_RULE(row_offsets) && offset <= entry->version.offset);
     }
     return BR_OK;
 }
@@ -209,7 +210,7 @@ static br_status apply_row(group_by *self, size_t i, bool dry, br_err *err)
     br_status st = look_up(self, at, &entry, err);
     if (st < 0 || !entry) return st;
     if (entry->skip) {
-        if (!entry->emit) br_table_mark_emit(self->op.table, entry);
+        if (!entry->emit && BR_RULE(mark_for_emission)) br_table_mark_emit(self->op.table, entry);
         return BR_OK;
     }
     const br_value *args = self->args + i * self->conf->aggregate_count;

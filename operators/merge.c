@@ -4,6 +4,7 @@
 #include "operators/merge_row.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/rules.h"
 
 typedef struct merge {
     br_op op; /* first */
@@ -105,7 +106,7 @@ static br_status join(merge *self, br_bytes group, br_bytes id, int64_t offset,
     size_t heap = partials->heap;
     st = br_partials_join(self->conf, partials, id, row, self->scratch, err);
     if (st < 0) return st;
-    if (st == BR_END) note_repair(self, entry);
+    if (st == BR_END && BR_RULE(stage_two_repair)) note_repair(self, entry);
     if (partials->heap != heap) {
         br_table_account(self->op.table, (int64_t)partials->heap - (int64_t)heap);
     }

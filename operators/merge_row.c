@@ -2,6 +2,7 @@
 #include "operators/merge_row.h"
 #include "operators/group_row.h"
 #include "runtime/base/alloc.h"
+#include "runtime/base/rules.h"
 
 static void *accs_of(const br_partial *partial)
 {
@@ -122,6 +123,8 @@ br_status br_partials_join(const br_group_conf *conf, br_partials *partials, br_
             place = 0;
         }
         br_partial *partial = found ? partials->at[place] : insert(conf, partials, place, id);
+        if (found && !BR_RULE(cumulative_partials))
+            br_group_acc_merge(conf, scratch, accs_of(partial));
         take_over(conf, partials, partial, joined, scratch);
     }
     empty(conf, scratch);

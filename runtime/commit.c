@@ -4,6 +4,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/failpoint.h"
 #include "runtime/base/logger.h"
+#include "runtime/base/rules.h"
 #include "runtime/pipeline_internal.h"
 
 #include <inttypes.h>
@@ -201,7 +202,8 @@ static br_status commit_transaction(br_pipeline *pipeline, br_err *err)
 
 static br_status commit_in_steps(br_pipeline *pipeline, br_err *err)
 {
-    br_status st = br_producer_flush(pipeline->producer, err); /* 2 */
+    br_status st = BR_OK;
+    if (BR_RULE(marker_after_acks)) st = br_producer_flush(pipeline->producer, err); /* 2 */
     BR_FAILPOINT("commit.acked");
     if (st == BR_OK) st = send_markers(pipeline, err); /* 3 */
     if (st == BR_OK) st = br_producer_flush(pipeline->producer, err);

@@ -4,6 +4,7 @@
 #include "operators/tuple.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/logger.h"
+#include "runtime/base/rules.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +75,8 @@ static br_status mend(br_task *task, br_err *err)
         br_op *op = task->chain.ops[i];
         if (op->store == SIZE_MAX || !task->restores[op->store]) continue;
         const br_restored *found = &task->found[op->store];
-        if (found->mend_count > 0) st = br_group_by_mend(op, found->mend, found->mend_count, err);
+        if (found->mend_count > 0 && BR_RULE(restore_mends))
+            st = br_group_by_mend(op, found->mend, found->mend_count, err);
     }
     return st;
 }
@@ -118,6 +120,8 @@ static br_status check_state_is_there(const br_task *task, br_err *err)
 static br_status prepare_source(br_task *task, br_err *err)
 {
     int64_t start = task->committed;
+    if (!BR_RULE(start_at_committed) && start >= 0 && start <= task->context.horizon)
+        start = task->context.horizon + 1;
     br_status st = check_state_is_there(task, err);
     task->phase = start < 0 && task->env ? BR_TASK_EMITTING : BR_TASK_STARTING;
     if (st == BR_OK && start < 0 && task->context.horizon >= 0)
@@ -145,10 +149,10 @@ static void prepare_merge(br_task *task)
 {
     int64_t stored = task->stored_next < 0 ? 0 : task->stored_next;
     int64_t acked = task->committed < 0 ? 0 : task->committed;
-    int64_t start = stored < acked ? stored : acked;
+    int64_t start = stored < acked || !BR_RULE(start_at_committed) ? stored : acked;
     task->next_offset = start < task->low ? task->low : start;
     task->context.emit_from = acked;
-    task->gate = task->end;
+    task->gate = BR_RULE(nothing_before_end) ? task->end : 0;
     task->phase = BR_TASK_STARTING;
 }
 

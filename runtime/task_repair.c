@@ -9,6 +9,7 @@
 
 #include "operators/group_by.h"
 #include "runtime/base/logger.h"
+#include "runtime/base/rules.h"
 
 #include <inttypes.h>
 
@@ -66,7 +67,7 @@ br_status br_task_repair(br_task *task, br_err *err)
     int64_t now = br_mono_ms(task->opts.clock);
     bool look = task->foreign || now - task->looked_ms >= LOOK_EVERY_MS;
     br_status st = BR_OK;
-    if (!look || task->opts.stage->kind != BR_STAGE_SOURCE) return BR_OK;
+    if (!look || task->opts.stage->kind != BR_STAGE_SOURCE || !BR_RULE(gap_repair)) return BR_OK;
     for (size_t s = 0; st == BR_OK && s < task->opts.stage->store_count; s++)
         if (task->opts.stage->stores[s].changelog) st = repair_store(task, s, err);
     task->looked_ms = now;
@@ -77,7 +78,7 @@ br_status br_task_repair(br_task *task, br_err *err)
 void br_task_note_changelog(br_task *task, size_t store, int64_t last)
 {
     int64_t expected = task->changelog_next[store] + (int64_t)task->changelog_sent[store] - 1;
-    if (last == expected)
+    if (last == expected || !BR_RULE(gap_repair))
         task->changelog_next[store] = last + 1;
     else
         task->foreign = true; /* changelog_next stays: the next commit reads from there */

@@ -7,6 +7,7 @@
 
 #include "runtime/base/hash.h"
 #include "runtime/base/logger.h"
+#include "runtime/base/rules.h"
 
 #include <inttypes.h>
 
@@ -176,7 +177,8 @@ static br_status restore_store(br_task *task, size_t store, br_err *err)
     st = br_restore_finish(restore, next, found, err);
     if (st != BR_OK) return st;
     task->changelog_next[store] = next;
-    raise_horizon(task, found->marker, found->stream_time);
+    if (store == 0 || BR_RULE(highest_marker))
+        raise_horizon(task, found->marker, found->stream_time);
     return check_spec(task, store, found->operator_spec, topic, err);
 }
 

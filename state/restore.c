@@ -5,6 +5,7 @@
 #include "state/restore.h"
 
 #include "runtime/base/alloc.h"
+#include "runtime/base/rules.h"
 #include "state/changelog.h"
 #include "state/key_map.h"
 #include "state/key_sort.h"
@@ -98,7 +99,7 @@ static br_status join_store(br_restore *restore, br_key_node *node, br_err *err)
     if (status == BR_NOT_FOUND) return BR_OK;
     if (status == BR_OK) status = br_changelog_row_version(row, &stored, err);
     if (status != BR_OK) return br_wrap(err, "joining with the local store");
-    if (br_version_compare(stored, node->version) > 0) {
+    if (BR_RULE(join_by_version) && br_version_compare(stored, node->version) > 0) {
         node->version = stored;
         node->value = BR_NO_BYTES;
     }
@@ -232,7 +233,8 @@ static br_status add_row(br_restore *restore, int64_t offset, br_bytes key, br_b
     if (made) restore->chunk_used += key.len + NODE_BYTES;
     node->last = version;
     node->last_offset = offset;
-    if (!made && br_version_compare(version, node->version) < 0) return BR_OK;
+    bool older = !made && br_version_compare(version, node->version) < 0;
+    if (older && BR_RULE(join_by_version)) return BR_OK;
     node->version = version;
     node->value = br_arena_copy(restore->chunk.arena, value, 0);
     restore->chunk_used += value.len;
