@@ -65,12 +65,15 @@ static const char *first_source(const br_plan_build *build, size_t index)
 
 static void add_stores(br_plan_build *build, const br_stage *stage)
 {
-    for (size_t i = 0; stage->kind == BR_STAGE_SOURCE && i < stage->store_count; i++)
-        add_topic(build, br_graph_find(build->spec, stage->stores[i].id),
+    for (size_t i = 0; stage->kind == BR_STAGE_SOURCE && i < stage->store_count; i++) {
+        size_t group = br_graph_find(build->spec, stage->stores[i].id);
+        add_topic(build, group,
                   &(br_plan_topic){.name = stage->stores[i].changelog,
                                    .role = BR_TOPIC_CHANGELOG,
                                    .like = stage->topic,
-                                   .partitions_fixed = true});
+                                   .partitions_fixed = true,
+                                   .grows = build->topics[group] != NULL});
+    }
 }
 
 static void add_operator(br_plan_build *build, size_t index)

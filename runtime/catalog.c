@@ -89,6 +89,13 @@ static br_status prepare_topic(br_log *log, const br_plan *plan, size_t at, int3
                            topic->name);
     }
     if (st != BR_OK) return st;
+    if (topic->grows && found.partitions < wanted) {
+        br_log_line(BR_WARN, "the source has more partitions: its changelog gets them as well",
+                    "topic=%s partitions=%" PRId32, topic->name, wanted);
+        st = br_log_grow_topic(log, topic->name, wanted, err);
+        if (st != BR_OK) return st;
+        found.partitions = wanted;
+    }
     partitions[at] = found.partitions;
     return check_existing(topic, &found, wanted, err);
 }

@@ -19,6 +19,23 @@ static br_stage_handles *handles_for(br_pipeline *pipeline, const char *topic)
     return NULL;
 }
 
+/* A partition that came after this pipeline was opened has no place in the changelogs yet: the
+ * pipeline is opened again, and the catalog then makes one or refuses. */
+static bool has_grown(br_pipeline *pipeline, const br_stage_handles *handles, br_tp at)
+{
+    for (size_t i = 0; i < handles->stage->store_count; i++) {
+        if (!handles->changelogs[i] ||
+            at.partition < br_topic_ref_partitions(handles->changelogs[i]))
+            continue;
+        if (pipeline->event_status == BR_OK)
+            pipeline->event_status =
+                br_fail(&pipeline->event_err, BR_ERR_BROKER,
+                        "topic `%s` has got a partition %" PRId32, at.topic, at.partition);
+        return true;
+    }
+    return false;
+}
+
 static void assigned(void *self, const br_tp *at, size_t count)
 {
     br_pipeline *pipeline = self;
@@ -26,6 +43,7 @@ static void assigned(void *self, const br_tp *at, size_t count)
     for (size_t i = 0; i < count; i++) {
         br_stage_handles *handles = handles_for(pipeline, at[i].topic);
         BR_ASSERT(handles && "the group assigns only topics that were subscribed to");
+        if (has_grown(pipeline, handles, at[i])) continue;
         br_task_opts opts = {.stage = handles->stage,
                              .at = {handles->stage->topic, at[i].partition},
                              .job = pipeline->opts.plan->job,

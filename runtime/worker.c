@@ -38,6 +38,15 @@ typedef struct member {
     br_err err;
 } member;
 
+/* Each time: topics may have changed since the last. */
+static br_status prepare_topics(const member *m, br_err *err)
+{
+    int32_t *partitions = br_calloc(m->plan->topic_count, sizeof(*partitions));
+    br_status st = br_catalog_prepare(m->opts->log, m->plan, partitions, err);
+    br_free(partitions);
+    return st;
+}
+
 static br_status open_pipeline(const member *m, br_pipeline **out, br_err *err)
 {
     const br_worker_opts *opts = m->opts;
@@ -96,7 +105,8 @@ static br_status run_once(const member *m, br_err *err)
 {
     br_pipeline *pipeline;
     br_err closing;
-    br_status st = open_pipeline(m, &pipeline, err);
+    br_status st = prepare_topics(m, err);
+    if (st == BR_OK) st = open_pipeline(m, &pipeline, err);
     if (st != BR_OK) return st;
     st = run_pipeline(m, pipeline, err);
     br_status closed = br_pipeline_close(pipeline, st >= 0, &closing);
@@ -169,9 +179,9 @@ static br_status run_members(member *members, int32_t count, br_err *err)
 br_status br_worker_run(const br_worker_opts *opts, bool *started, br_err *err)
 {
     int32_t count = opts->plan->threads, prepared = 0;
-    int32_t *partitions = br_calloc(opts->plan->topic_count, sizeof(*partitions));
     member *members = br_calloc((size_t)count, sizeof(*members));
-    br_status st = br_catalog_prepare(opts->log, opts->plan, partitions, err);
+    members[0] = (member){.opts = opts, .plan = opts->plan};
+    br_status st = prepare_topics(&members[0], err);
     while (st == BR_OK && prepared < count) {
         st = prepare_member(&members[prepared], opts, prepared, err);
         prepared++;
@@ -183,6 +193,5 @@ br_status br_worker_run(const br_worker_opts *opts, bool *started, br_err *err)
         br_plan_destroy(members[i].own_plan);
     }
     br_free(members);
-    br_free(partitions);
     return st;
 }

@@ -120,6 +120,7 @@ static const br_log_vtable kafka_vtable = {
     .describe = describe,
     .topic = br_kafka_topic,
     .create_topic = br_kafka_create_topic,
+    .grow_topic = br_kafka_grow_topic,
     .topics = br_kafka_topics,
     .offsets = br_kafka_offsets,
     .offset_at = br_kafka_offset_at,

@@ -26,7 +26,7 @@ typedef struct br_kafka_client {
     char *brokers;
     void *owner; /* the consumer or producer that callbacks belong to; [optional] */
     bool user_debug;
-    atomic_bool steady; /* the group's join state; see br_kafka_commit_is_safe */
+    atomic_bool steady; /* the group's join state; see br_kafka_consumer_commit */
     pthread_mutex_t lock;
     char last_failure[256]; /* of a connection, in librdkafka's words; under lock */
 } br_kafka_client;
@@ -61,8 +61,6 @@ BR_MUST_USE br_status br_kafka_client_open(br_kafka_client **out, const br_kafka
 /* Waits at most BR_KAFKA_TIMEOUT_MS; a client that still hangs is left behind, with a log line.
  * NULL is fine. */
 void br_kafka_client_close(br_kafka_client *client);
-/* Before librdkafka 2.10 an offset commit that meets a JoinGroup loses the whole assignment. */
-bool br_kafka_commits_need_guard(void);
 /* For conf: sets one property, or BR_ERR_CONFIG in librdkafka's words. */
 BR_MUST_USE br_status br_kafka_set(rd_kafka_conf_t *conf, const br_setting *setting, br_err *err);
 
@@ -79,6 +77,7 @@ bool br_kafka_is_transient(rd_kafka_resp_err_t code);
 
 br_status br_kafka_topic(br_log *base, const char *name, br_topic_info *out, br_err *err);
 br_status br_kafka_create_topic(br_log *base, const br_topic_spec *spec, br_err *err);
+br_status br_kafka_grow_topic(br_log *base, const char *name, int32_t partitions, br_err *err);
 br_status br_kafka_topics(br_log *base, br_topic_visit visit, void *arg, br_err *err);
 br_status br_kafka_offsets(br_log *base, const char *topic, int32_t partition, int64_t *low,
                            int64_t *end, br_err *err);

@@ -275,6 +275,64 @@ br_status br_kafka_create_topic(br_log *base, const br_topic_spec *spec, br_err 
     return status;
 }
 
+static br_status read_grown(br_kafka_client *client, rd_kafka_event_t *event, const char *topic,
+                            br_err *err)
+{
+    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    const char *reason = rd_kafka_event_error_string(event);
+    if (!code) {
+        size_t count = 0;
+        const rd_kafka_topic_result_t **grown = rd_kafka_CreatePartitions_result_topics(
+            rd_kafka_event_CreatePartitions_result(event), &count);
+        BR_ASSERT(count == 1);
+        code = rd_kafka_topic_result_error(grown[0]);
+        reason = rd_kafka_topic_result_error_string(grown[0]);
+    }
+    if (!code) return BR_OK;
+    return br_kafka_fail(err, client, code, reason, "adding partitions to topic %s", topic);
+}
+
+static br_status grow(br_kafka_client *client, const char *name, int32_t partitions, br_err *err)
+{
+    char reason[256];
+    rd_kafka_NewPartitions_t *wanted =
+        rd_kafka_NewPartitions_new(name, (size_t)partitions, reason, sizeof(reason));
+    if (!wanted) return br_fail(err, BR_ERR_CONFIG, "topic %s: %s", name, reason);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(client->rk);
+    rd_kafka_AdminOptions_t *options = admin_options(client, RD_KAFKA_ADMIN_OP_CREATEPARTITIONS);
+    rd_kafka_CreatePartitions(client->rk, &wanted, 1, options, queue);
+    rd_kafka_NewPartitions_destroy(wanted);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_event_t *event = wait_for_answer(queue, 2 * BR_KAFKA_TIMEOUT_MS);
+    if (!event)
+        return br_kafka_fail(err, client, RD_KAFKA_RESP_ERR__TIMED_OUT, NULL,
+                             "adding partitions to topic %s", name);
+    br_status status = read_grown(client, event, name, err);
+    rd_kafka_event_destroy(event);
+    return status;
+}
+
+/* Another worker may have done it meanwhile: what counts is what there is afterwards. */
+br_status br_kafka_grow_topic(br_log *base, const char *name, int32_t partitions, br_err *err)
+{
+    br_kafka_client *client = NULL;
+    int32_t found = 0;
+    br_status status = open_admin((br_kafka_log *)base, &client, err);
+    br_status grown = status == BR_OK ? grow(client, name, partitions, err) : status;
+    int64_t start = br_mono_ms(&br_system_clock);
+    while (status == BR_OK && found < partitions &&
+           br_mono_ms(&br_system_clock) - start < (grown == BR_OK ? CREATED_WAIT_MS : 1)) {
+        br_err looking;
+        if (found > 0) sleep_ms(CREATED_STEP_MS);
+        status = wait_for_partitions(client, name, CREATED_WAIT_MS, &found, &looking);
+        if (status < 0) *err = looking;
+    }
+    if (status != BR_OK || found >= partitions) return status;
+    if (grown != BR_OK) return grown;
+    return br_fail(err, BR_ERR_BROKER, "topic %s: its new partitions do not show after %d s", name,
+                   CREATED_WAIT_MS / 1000);
+}
+
 /* ---- offsets ---- */
 
 /* librdkafka asks for an unknown partition until its time is over: so look first. */

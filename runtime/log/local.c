@@ -21,6 +21,7 @@ const br_log_vtable br_local_vtable = {
     .describe = describe,
     .topic = br_local_topic_info,
     .create_topic = br_local_create_topic,
+    .grow_topic = br_local_grow_topic,
     .topics = br_local_topics,
     .offsets = br_local_offsets,
     .offset_at = br_local_offset_at,

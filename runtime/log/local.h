@@ -79,6 +79,7 @@ typedef struct br_local_topic { /* as stored */
 
 br_status br_local_topic_info(br_log *log, const char *name, br_topic_info *out, br_err *err);
 br_status br_local_create_topic(br_log *log, const br_topic_spec *spec, br_err *err);
+br_status br_local_grow_topic(br_log *log, const char *name, int32_t partitions, br_err *err);
 br_status br_local_topics(br_log *log, br_topic_visit visit, void *arg, br_err *err);
 br_status br_local_offsets(br_log *log, const char *topic, int32_t partition, int64_t *low,
                            int64_t *end, br_err *err);

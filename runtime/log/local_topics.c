@@ -137,6 +137,28 @@ br_status br_local_create_topic(br_log *base, const br_topic_spec *spec, br_err 
     return br_local_write(log, put_topic, &c, "create a topic", err);
 }
 
+static int grow(void *arg, MDB_txn *txn)
+{
+    creation *c = arg;
+    br_local_topic topic;
+    MDB_val key = val_of(c->name, strlen(c->name)), val;
+    int rc = mdb_get(txn, c->log->topics, &key, &val);
+    if (rc != 0) return rc;
+    if (val.mv_size != sizeof(topic)) return MDB_CORRUPTED;
+    memcpy(&topic, val.mv_data, sizeof(topic));
+    if (topic.partitions >= c->topic.partitions) return 0;
+    topic.partitions = c->topic.partitions;
+    val = val_of(&topic, sizeof(topic));
+    return mdb_put(txn, c->log->topics, &key, &val, 0);
+}
+
+br_status br_local_grow_topic(br_log *base, const char *name, int32_t partitions, br_err *err)
+{
+    br_local *log = (br_local *)base;
+    creation c = {.log = log, .name = name, .topic = {.partitions = partitions}};
+    return br_local_write(log, grow, &c, "add partitions to a topic", err);
+}
+
 /* ---- listing ---- */
 
 typedef struct listing {

@@ -21,6 +21,11 @@ br_status br_log_create_topic(br_log *log, const br_topic_spec *spec, br_err *er
     return log->vtable->create_topic(log, spec, err);
 }
 
+br_status br_log_grow_topic(br_log *log, const char *name, int32_t partitions, br_err *err)
+{
+    return log->vtable->grow_topic(log, name, partitions, err);
+}
+
 br_status br_log_topics(br_log *log, br_topic_visit visit, void *arg, br_err *err)
 {
     return log->vtable->topics(log, visit, arg, err);

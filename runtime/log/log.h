@@ -55,6 +55,9 @@ BR_MUST_USE br_status br_log_topic(br_log *log, const char *name, br_topic_info 
 /* BR_OK also where it exists already (look at it with br_log_topic). Returns when it can be used.
  */
 BR_MUST_USE br_status br_log_create_topic(br_log *log, const br_topic_spec *spec, br_err *err);
+/* Gives a topic more partitions; BR_OK also where it has as many. Returns when they can be used. */
+BR_MUST_USE br_status br_log_grow_topic(br_log *log, const char *name, int32_t partitions,
+                                        br_err *err);
 /* Every topic by name, in order. */
 typedef br_status (*br_topic_visit)(void *arg, const char *name, int32_t partitions, br_err *err);
 BR_MUST_USE br_status br_log_topics(br_log *log, br_topic_visit visit, void *arg, br_err *err);

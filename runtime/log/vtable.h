@@ -11,6 +11,7 @@ typedef struct br_log_vtable {
     const char *(*describe)(const br_log *log);
     br_status (*topic)(br_log *log, const char *name, br_topic_info *out, br_err *err);
     br_status (*create_topic)(br_log *log, const br_topic_spec *spec, br_err *err);
+    br_status (*grow_topic)(br_log *log, const char *name, int32_t partitions, br_err *err);
     br_status (*topics)(br_log *log, br_topic_visit visit, void *arg, br_err *err);
     br_status (*offsets)(br_log *log, const char *topic, int32_t partition, int64_t *low,
                          int64_t *end, br_err *err);
