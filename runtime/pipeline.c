@@ -40,7 +40,8 @@ static void note_time(br_task *task, const br_batch *batch)
 /* For the check that a topic was not made again: task_restore.c. */
 static void note_last(br_task *task, const br_row *row)
 {
-    if (row->offset == task->next_offset - 1) task->last_hash = br_hash64(row->value);
+    if (row->offset == task->next_offset - 1)
+        task->last_hash = br_task_record_hash(row->key, row->value, row->timestamp_ms);
 }
 
 br_status br_pipeline_run_batch(br_pipeline *pipeline, br_err *err)
@@ -90,7 +91,8 @@ static br_status take_source(br_pipeline *pipeline, br_task *task, const br_reco
     br_status st = added == BR_EMPTY ? BR_OK : added;
     if (added == BR_EMPTY) br_count(&pipeline->opts.counters->null_values, 1);
     if (st == BR_ERR_BAD_RECORD) st = take_bad(pipeline, task, &bad, err);
-    if (added != BR_OK) task->last_hash = br_hash64(record->value);
+    if (added != BR_OK)
+        task->last_hash = br_task_record_hash(record->key, record->value, record->timestamp_ms);
     pipeline->records++;
     pipeline->bytes += record->key.len + record->value.len;
     note_read(task, record->offset + 1);

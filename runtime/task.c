@@ -3,6 +3,7 @@
 
 #include "operators/tuple.h"
 #include "runtime/base/alloc.h"
+#include "runtime/base/hash.h"
 #include "runtime/base/logger.h"
 #include "runtime/base/rules.h"
 
@@ -17,6 +18,13 @@ static void make_partial_id(br_task *task)
                      br_value_int(task->opts.at.partition)};
     for (size_t i = 0; i < BR_COUNTOF(id); i++) br_tuple_add(&task->partial_id, &id[i]);
     task->context.partial_id = br_buf_bytes(&task->partial_id);
+}
+
+uint64_t br_task_record_hash(br_bytes key, br_bytes value, int64_t timestamp_ms)
+{
+    uint64_t parts[] = {key.data ? br_hash64(key) : 0, value.data ? br_hash64(value) : 0,
+                        (uint64_t)timestamp_ms};
+    return br_hash64(br_bytes_of(parts, sizeof(parts)));
 }
 
 br_task *br_task_create(const br_task_opts *opts)

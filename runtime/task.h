@@ -63,6 +63,10 @@ typedef struct br_task {
     atomic_bool abandoned; /* the partition is gone: stop and free */
 } br_task;
 
+/* What a record is recognised by when it is read again: the same value under another key, or at another
+ * time, is another record. */
+uint64_t br_task_record_hash(br_bytes key, br_bytes value, int64_t timestamp_ms);
+
 br_task *br_task_create(const br_task_opts *opts);
 /* clean: all that it did is committed. NULL is fine. */
 void br_task_destroy(br_task *task, bool clean);

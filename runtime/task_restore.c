@@ -5,7 +5,6 @@
  *            `start` says, a changelog is read from its checkpoint or its first record. */
 #include "runtime/task.h"
 
-#include "runtime/base/hash.h"
 #include "runtime/base/logger.h"
 #include "runtime/base/rules.h"
 
@@ -120,7 +119,8 @@ static br_status open_env(br_task *task, br_err *err)
 static br_status add_record(void *arg, void *user, const br_record *record, br_err *err)
 {
     (void)user;
-    return br_restore_add(arg, record->offset, record->key, record->value, err);
+    br_status st = br_restore_add(arg, record->offset, record->key, record->value, err);
+    return st < 0 ? br_wrap(err, "offset %" PRId64, record->offset) : st;
 }
 
 /* Reads until the position (gaps at the end included) reaches the end that the changelog had. */
@@ -220,7 +220,8 @@ static br_status hash_record(void *arg, void *user, const br_record *record, br_
     one_record *one = arg;
     (void)user;
     (void)err;
-    *one = (one_record){record->offset, br_hash64(record->value)};
+    *one = (one_record){record->offset,
+                        br_task_record_hash(record->key, record->value, record->timestamp_ms)};
     return BR_END;
 }
 

@@ -33,6 +33,7 @@ typedef struct member {
     br_plan *own_plan; /* NULL: the first member uses the worker's */
     const br_plan *plan;
     br_goal *goal;     /* NULL: runs until it is stopped */
+    bool started;      /* a pipeline was opened */
     int64_t fenced_ms; /* when it last was; 0: never */
     br_status status;
     br_err err;
@@ -101,13 +102,14 @@ static void back_off(int64_t ms)
 }
 
 /* One pipeline from its opening to its end. */
-static br_status run_once(const member *m, br_err *err)
+static br_status run_once(member *m, br_err *err)
 {
     br_pipeline *pipeline;
     br_err closing;
     br_status st = prepare_topics(m, err);
     if (st == BR_OK) st = open_pipeline(m, &pipeline, err);
     if (st != BR_OK) return st;
+    m->started = true;
     st = run_pipeline(m, pipeline, err);
     br_status closed = br_pipeline_close(pipeline, st >= 0, &closing);
     if (st < 0 || closed >= 0) return st;
@@ -186,8 +188,9 @@ br_status br_worker_run(const br_worker_opts *opts, bool *started, br_err *err)
         st = prepare_member(&members[prepared], opts, prepared, err);
         prepared++;
     }
-    *started = st == BR_OK;
     if (st == BR_OK) st = run_members(members, count, err);
+    *started = false;
+    for (int32_t i = 0; i < prepared; i++) *started = *started || members[i].started;
     for (int32_t i = 0; i < prepared; i++) {
         br_goal_destroy(members[i].goal);
         br_plan_destroy(members[i].own_plan);

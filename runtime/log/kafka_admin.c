@@ -352,8 +352,14 @@ static br_status check_partition(br_kafka_client *client, const char *topic, int
 static br_status query_offsets(br_kafka_client *client, const char *topic, int32_t partition,
                                int64_t *low, int64_t *end, br_err *err)
 {
-    rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(client->rk, topic, partition, low,
-                                                                end, BR_KAFKA_TIMEOUT_MS);
+    int64_t start = br_mono_ms(&br_system_clock);
+    rd_kafka_resp_err_t code;
+    /* A topic that was just made, or lost its leader, has one soon. */
+    while ((code = rd_kafka_query_watermark_offsets(client->rk, topic, partition, low, end,
+                                                    BR_KAFKA_TIMEOUT_MS)) != 0 &&
+           br_kafka_is_transient(code) &&
+           br_mono_ms(&br_system_clock) - start < BR_KAFKA_TIMEOUT_MS)
+        sleep_ms(CREATED_STEP_MS);
     if (!code) return BR_OK;
     return br_kafka_fail(err, client, code, NULL, "offsets of %s[%d]", topic, partition);
 }

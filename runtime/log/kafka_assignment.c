@@ -86,6 +86,7 @@ void br_kafka_drop_slots(br_kafka_consumer *c)
 static void begin_reading(br_kafka_consumer *c, br_kafka_slot *slot)
 {
     slot->reading = BR_KAFKA_READING;
+    slot->fresh = true;
     rd_kafka_queue_forward(slot->queue, c->shared);
 }
 

@@ -2,12 +2,16 @@
  * Shape:     main queue (rebalances, errors) and one shared queue of all started partitions, which
  *            is served by librdkafka's consume callback and cut by yield.
  * Invariant: no record is lost or handed over twice within an assignment. Below librdkafka 2.1 the
- *            batch call loses records at each rebalance, so it is not used; a commit is sent only
- *            while the group is steady, or below 2.10 the whole assignment may be lost. */
+ *            batch call loses records at each rebalance, so it is not used. A commit is sent only
+ *            while the group is steady: the broker answers one request after the other, so behind a
+ *            JoinGroup it would block until all members have joined, and below 2.10 the whole
+ *            assignment may be lost. */
 #include "runtime/log/kafka_consumer.h"
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/logger.h"
+
+#include <strings.h>
 
 enum {
     /* While a rebalance waits in the main queue, nothing is fetched for any partition. */
@@ -32,12 +36,27 @@ static br_status check_topics(br_kafka_log *log, const br_consumer_opts *opts, b
     return BR_OK;
 }
 
+/* KIP-848: the broker assigns, and librdkafka refuses the settings of the older protocol. Both
+ * protocols hand over only the partitions that move. */
+static bool broker_assigns(const br_kafka_log *log)
+{
+    bool found = false;
+    for (size_t i = 0; i < log->setting_count; i++)
+        if (strcmp(log->settings[i].name, "group.protocol") == 0)
+            found = strcasecmp(log->settings[i].value, "consumer") == 0;
+    return found;
+}
+
 static br_status open_client(br_kafka_consumer *c, br_kafka_log *log, const br_consumer_opts *opts,
                              br_err *err)
 {
+    bool by_broker = broker_assigns(log);
     const br_setting settings[] = {
         {"group.id", opts->group},
-        {"partition.assignment.strategy", "cooperative-sticky"},
+        {"group.instance.id", opts->instance_id},
+        {"partition.assignment.strategy", by_broker ? NULL : "cooperative-sticky"},
+        /* How soon a member learns of a rebalance. */
+        {"heartbeat.interval.ms", by_broker ? NULL : "1000"},
         {"enable.auto.commit", "false"},
         {"enable.auto.offset.store", "false"},
         {"auto.offset.reset", "error"},
@@ -45,14 +64,13 @@ static br_status open_client(br_kafka_consumer *c, br_kafka_log *log, const br_c
         {"enable.partition.eof", "true"},
         {"allow.auto.create.topics", "false"},
         {"fetch.wait.max.ms", "100"},
-        {"fetch.error.backoff.ms", "50"},  /* below 2.10 a leader change stalls 500 ms */
-        {"heartbeat.interval.ms", "1000"}, /* how soon a member learns of a rebalance */
-        {"group.instance.id", opts->instance_id},
+        {"topic.metadata.refresh.interval.ms", "10000"}, /* new partitions are seen soon */
+        {"fetch.error.backoff.ms", "50"}, /* below 2.10 a leader change stalls 500 ms */
     };
     const br_kafka_role role = {
         .type = RD_KAFKA_CONSUMER,
         .settings = settings,
-        .setting_count = BR_COUNTOF(settings) - (opts->instance_id ? 0 : 1),
+        .setting_count = BR_COUNTOF(settings),
         .rebalance = br_kafka_rebalance,
         .owner = c,
     };
@@ -147,9 +165,26 @@ static br_kafka_slot *slot_of(br_kafka_consumer *c, const rd_kafka_message_t *me
     return slot && slot->reading == BR_KAFKA_READING ? slot : NULL;
 }
 
+/* Behind a start, the first thing may be left over from the place before it; taken for a gap it would
+ * skip every record up to there. A real gap (compaction, transaction markers) is there again after
+ * another seek. */
+static bool is_doubtful(br_kafka_consumer *c, br_kafka_slot *slot, int64_t offset)
+{
+    if (!slot->fresh) return false;
+    if (offset == slot->next || offset == slot->doubtful) {
+        slot->fresh = false;
+        return false;
+    }
+    slot->doubtful = offset;
+    slot->reading = BR_KAFKA_SEEKING;
+    c->must_seek = true;
+    rd_kafka_queue_forward(slot->queue, NULL);
+    return true;
+}
+
 static void take_end(br_kafka_consumer *c, br_kafka_slot *slot, int64_t position)
 {
-    if (position < slot->next) return;
+    if (position < slot->next || is_doubtful(c, slot, position)) return;
     slot->next = position;
     if (c->listener.at_end) c->listener.at_end(c->listener.self, slot->user, position);
 }
@@ -193,6 +228,7 @@ static void take_message(rd_kafka_message_t *message, void *opaque)
         return;
     }
     if (message->offset < slot->next) return; /* a rewind inside librdkafka */
+    if (slot->fresh && is_doubtful(c, slot, message->offset)) return;
     br_record record = br_kafka_record_of(message, &c->headers);
     br_status status = c->fn(c->arg, slot->user, &record, c->err);
     if (status < 0) {
@@ -282,6 +318,7 @@ br_status br_kafka_consumer_start(br_consumer *base, br_tp at, int64_t offset, v
     slot->reading = now ? BR_KAFKA_READING : BR_KAFKA_SEEKING;
     c->must_seek |= !now;
     slot->next = offset;
+    slot->doubtful = -1;
     slot->user = user;
     return BR_OK;
 }
@@ -328,9 +365,12 @@ br_status br_kafka_consumer_committed(br_consumer *base, const br_tp *at, int64_
     return status;
 }
 
+/* Of KIP-848; 2.0.2's header has no name for it. */
+enum { STALE_MEMBER_EPOCH = 113 };
+
 static bool is_of_a_rebalance(rd_kafka_resp_err_t code)
 {
-    return code == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION ||
+    return (int)code == STALE_MEMBER_EPOCH || code == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION ||
            code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
            code == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS;
 }
@@ -341,8 +381,7 @@ br_status br_kafka_consumer_commit(br_consumer *base, const br_tp *at, const int
     br_kafka_consumer *c = (br_kafka_consumer *)base;
     if (count == 0) return BR_OK;
     /* While partitions are given back no JoinGroup is out: it waits for us. */
-    if (br_kafka_commits_need_guard() && !c->revoking && !atomic_load(&c->client->steady))
-        return BR_EMPTY;
+    if (!c->revoking && !atomic_load(&c->client->steady)) return BR_EMPTY;
     rd_kafka_topic_partition_list_t *list = list_of(at, offsets, count);
     rd_kafka_resp_err_t code = rd_kafka_commit(c->client->rk, list, 0);
     const rd_kafka_topic_partition_t *failed = failed_partition(list);
@@ -386,7 +425,7 @@ static void leave_group(br_kafka_consumer *c)
 void br_kafka_consumer_close(br_consumer *base)
 {
     br_kafka_consumer *c = (br_kafka_consumer *)base;
-    if (br_kafka_commits_need_guard()) await_steady_group(c); /* else the state is not known */
+    await_steady_group(c);
     if (c->joined || rd_kafka_version() >= 0x02030000) leave_group(c);
     free_consumer(c);
 }

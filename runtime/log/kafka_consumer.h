@@ -20,6 +20,10 @@ typedef struct br_kafka_slot {
     rd_kafka_queue_t *queue;
     br_kafka_reading reading;
     int64_t next; /* nothing below is handed over */
+    /* Until the first record or end after a start came from where it should, or twice from the same
+     * other place: see kafka_consumer.c, is_doubtful. */
+    bool fresh;
+    int64_t doubtful; /* where it came from the first time; -1: nothing came yet */
     void *user;
 } br_kafka_slot;
 
