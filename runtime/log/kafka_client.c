@@ -10,11 +10,6 @@
 #include <syslog.h>
 #include <time.h>
 
-bool br_kafka_commits_need_guard(void)
-{
-    return rd_kafka_version() < 0x020a0000;
-}
-
 /* ---- log lines ---- */
 
 static br_level shown_as(int syslog_level, const char *facility)
@@ -54,12 +49,13 @@ static void take_line(const rd_kafka_t *rk, int level, const char *facility, con
 
 /* ---- configuration ---- */
 
+/* A setting without a value is left out. */
 static br_status set_all(rd_kafka_conf_t *conf, const br_setting *settings, size_t count,
                          br_err *err)
 {
     br_status status = BR_OK;
     for (size_t i = 0; i < count && status == BR_OK; i++)
-        status = br_kafka_set(conf, &settings[i], err);
+        if (settings[i].value) status = br_kafka_set(conf, &settings[i], err);
     return status;
 }
 
@@ -70,7 +66,6 @@ static br_status set_debug(rd_kafka_conf_t *conf, br_kafka_client *client, br_er
     size_t size = sizeof(contexts) - sizeof(",cgrp");
     if (rd_kafka_conf_get(conf, "debug", contexts, &size) != RD_KAFKA_CONF_OK) size = 0;
     client->user_debug = size > 1;
-    if (!br_kafka_commits_need_guard()) return BR_OK;
     if (client->user_debug)
         strcat(contexts, ",cgrp");
     else

@@ -28,7 +28,8 @@ br_log *open_log(void)
 {
     br_log *log = NULL;
     br_err err;
-    assert_ok(br_log_open_kafka(&log, test_brokers(), NULL, 0, &err));
+    br_setting protocol = {"group.protocol", getenv("BRINE_TEST_GROUP_PROTOCOL")};
+    assert_ok(br_log_open_kafka(&log, test_brokers(), &protocol, protocol.value ? 1 : 0, &err));
     return log;
 }
 

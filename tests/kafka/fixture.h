@@ -19,6 +19,7 @@ void check_ok(br_status status, const br_err *err, const char *file, int line);
 
 /* host:port of BRINE_TEST_BROKERS; ends the process where it is not set. */
 const char *test_brokers(void);
+/* With the setting group.protocol where BRINE_TEST_GROUP_PROTOCOL gives it. */
 br_log *open_log(void);
 /* A fresh topic; the name lives as long as the process. settings: pairs. */
 const char *new_topic(br_log *log, int32_t partitions, const br_setting *settings, size_t count);
