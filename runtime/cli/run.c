@@ -15,12 +15,14 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { PROGRESS_TERMINAL_MS = 250, PROGRESS_FILE_MS = 10000 };
 
 typedef struct run {
     br_connect connect;
+    const char *name; /* [optional] */
     bool until_end, drain, print, json, verbose;
     br_counters counters;
     int64_t started_ms;
@@ -119,6 +121,7 @@ static int run_plan(run *r, const br_job_file *file, br_log *log, const char *st
                            .state_dir = state_dir,
                            .clock = &br_system_clock,
                            .counters = &r->counters,
+                           .instance_id = r->name,
                            .until_end = r->until_end || r->drain,
                            .print = r->print ? print_result : NULL,
                            .progress = show_progress,
@@ -155,12 +158,30 @@ static int run_job(run *r, const br_job_file *file)
     return code;
 }
 
+/* As Kafka's own clients check a group.instance.id, less room for what the worker adds. */
+static br_status check_name(const char *name, br_err *err)
+{
+    enum { NAME_MAX_BYTES = 200 };
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t len = strlen(name);
+    if (len > 0 && len <= NAME_MAX_BYTES && strspn(name, allowed) == len) return BR_OK;
+    return br_fail(err, BR_ERR_CONFIG,
+                   "--name is \"%s\", but a name is 1 to %d letters, digits and . _ -", name,
+                   NAME_MAX_BYTES);
+}
+
 int br_cmd_run(int argc, char **argv)
 {
     run r = {.terminal = isatty(STDERR_FILENO) == 1};
     const br_option options[] = {
         BR_CONNECT_OPTIONS(r.connect),
         BR_STATE_DIR_OPTION(r.connect),
+        {"name", "NAME",
+         "this worker's own name, the same at each start: a restarted worker\n"
+         "gets its partitions back, and the job's other workers keep theirs\n"
+         "(Kafka's static membership)",
+         BR_OPTION_TEXT, &r.name, 0, 0},
         {"until-end", NULL,
          "stop, committed, when every source is read up to its end as it is\n"
          "now and all partials are merged",
@@ -188,6 +209,9 @@ int br_cmd_run(int argc, char **argv)
     br_job_file file;
     int code;
     if (!br_options_read(&usage, argc, argv, &args, &code)) return code;
+    br_err err;
+    if (r.name && check_name(r.name, &err) != BR_OK)
+        return br_cli_failed(usage.command, BR_EXIT_USAGE, &err);
     if (r.verbose) br_log_set_level(BR_INFO);
     if (!br_job_file_open(&file, "run", args.at[0], false, &code)) return code;
     code = run_job(&r, &file);

@@ -14,21 +14,6 @@ typedef struct library {
     const char *name, *version;
 } library;
 
-/* A fault of librdkafka that brine works around, at some price. */
-typedef struct fault {
-    int fixed_in; /* as br_kafka_version_number counts */
-    const char *text;
-} fault;
-
-static const fault faults[] = {
-    {0x020100ff, "librdkafka before 2.1.0 may lose records of the batch queue at a cooperative "
-                 "rebalance; brine reads another way (needs more CPU)"},
-    {0x020100ff, "librdkafka before 2.1.0 may not close a consumer whose partition was lost; brine "
-                 "leaves it behind after 10 s"},
-    {0x020a00ff, "librdkafka before 2.10.0 may lose its whole assignment when an offset commit "
-                 "meets a rebalance; brine commits only while the group is steady"},
-};
-
 static void print_json(const library *libraries, size_t count)
 {
     br_buf text = {0};
@@ -38,9 +23,9 @@ static void print_json(const library *libraries, size_t count)
         br_json_put_text(&out, libraries[i].name, libraries[i].version);
     br_json_name(&out, BR_LITERAL("known_faults"));
     br_json_open(&out, '[');
-    for (size_t i = 0; i < BR_COUNTOF(faults); i++)
-        if (br_kafka_version_number() < faults[i].fixed_in)
-            br_json_text(&out, br_str(faults[i].text));
+    const char *fault;
+    for (size_t i = 0; (fault = br_kafka_fault(br_kafka_version_number(), i)); i++)
+        br_json_text(&out, br_str(fault));
     br_json_close(&out, ']');
     br_json_close(&out, '}');
     (void)puts(br_buf_cstr(&text));
@@ -57,8 +42,9 @@ static void print_table(const library *libraries, size_t count)
     }
     br_grid_print(grid, stdout);
     br_grid_destroy(grid);
-    for (size_t i = 0; i < BR_COUNTOF(faults); i++)
-        if (br_kafka_version_number() < faults[i].fixed_in) printf("note: %s\n", faults[i].text);
+    const char *fault;
+    for (size_t i = 0; (fault = br_kafka_fault(br_kafka_version_number(), i)); i++)
+        printf("note: librdkafka %s\n", fault);
 }
 
 int br_cmd_version(int argc, char **argv)

@@ -5,8 +5,10 @@
 #include "runtime/log/kafka.h"
 
 #include "runtime/base/alloc.h"
+#include "runtime/base/logger.h"
 #include "runtime/base/names.h"
 #include "runtime/base/units.h"
+#include "runtime/log/kafka_version.h"
 
 #include <string.h>
 
@@ -143,6 +145,14 @@ static const br_log_vtable kafka_vtable = {
     .producer_commit = br_kafka_producer_commit,
 };
 
+static void tell_faults(void)
+{
+    const char *fault;
+    for (size_t i = 0; (fault = br_kafka_fault(rd_kafka_version(), i)); i++)
+        br_log_line(BR_INFO, "librdkafka has a fault", "version=%s text=\"%s\"",
+                    rd_kafka_version_str(), fault);
+}
+
 br_status br_log_open_kafka(br_log **out, const char *brokers, const br_setting *settings,
                             size_t count, br_err *err)
 {
@@ -163,6 +173,7 @@ br_status br_log_open_kafka(br_log **out, const char *brokers, const br_setting 
         log->settings[i] = (br_setting){br_strdup(settings[i].name), br_strdup(settings[i].value)};
     log->setting_count = count;
     pthread_mutex_init(&log->lock, NULL);
+    tell_faults();
     *out = &log->base;
     return BR_OK;
 }
