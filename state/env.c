@@ -4,10 +4,12 @@
 #include "state/checkpoint.h"
 #include "state/env_internal.h"
 #include "state/long_key.h"
+#include "runtime/base/disk.h"
 
 br_status br_env_fail(const br_env *env, int rc, const char *what, br_err *err)
 {
     const char *path = env->data_file;
+    rc = br_disk_error(rc, path);
     if (rc > 0) return br_fail_errno(err, BR_ERR_IO, rc, "%s: %s", path, what);
     br_status status = BR_ERR_CORRUPT;
     if (rc == MDB_MAP_FULL || rc == MDB_TXN_FULL || rc == MDB_READERS_FULL || rc == MDB_DBS_FULL)

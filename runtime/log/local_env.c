@@ -4,17 +4,16 @@
 #include "runtime/log/local.h"
 
 #include "runtime/base/alloc.h"
+#include "runtime/base/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
     DATABASES = 6,
     READERS_MAX = 1024,
-    DISK_FULL_BYTES = 1024 * 1024, /* less free: that was the reason */
 };
 
 static const size_t map_bytes_default = (size_t)256 * 1024 * 1024;
@@ -24,16 +23,9 @@ static br_local *open_logs; /* under open_lock */
 
 /* ---- errors ---- */
 
-/* LMDB reports a write that a full disk cut short as an input/output error. */
-static bool disk_is_full(const br_local *log)
-{
-    struct statvfs disk;
-    return statvfs(log->dir, &disk) == 0 && disk.f_bavail * disk.f_frsize < DISK_FULL_BYTES;
-}
-
 br_status br_local_fail(const br_local *log, int code, const char *what, br_err *err)
 {
-    if (code == EIO && disk_is_full(log)) code = ENOSPC;
+    code = br_disk_error(code, log->dir);
     if (code > 0)
         return br_fail_errno(err, BR_ERR_IO, code, "embedded log %s: cannot %s", log->path, what);
     bool damaged = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID ||
