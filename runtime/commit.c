@@ -143,6 +143,7 @@ static br_status store_tasks(br_pipeline *pipeline, br_err *err)
         task->context.horizon = horizon_after(task).offset;
         task->stored_next = task->next_offset;
         tables_committed(task);
+        BR_FAILPOINT("commit.task_stored");
     }
     return BR_OK;
 }
