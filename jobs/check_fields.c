@@ -219,11 +219,12 @@ static void check_settings(const br_job *job, const Brine__Job__Settings *settin
                            br_job_errors *errors)
 {
     const Brine__Job__Duration *interval = settings->commit_interval;
-    if (interval &&
+    if (interval && !br_job_errors_has(errors, "settings.commit_interval") &&
         (interval->ms < COMMIT_INTERVAL_MS_MIN || interval->ms > COMMIT_INTERVAL_MS_MAX))
         br_job_error_at(job, errors, "settings.commit_interval",
                         "%lld ms is not allowed: from 10ms to 1h", (long long)interval->ms);
-    if (settings->cache && settings->cache->bytes < CACHE_BYTES_MIN)
+    if (settings->cache && !br_job_errors_has(errors, "settings.cache") &&
+        settings->cache->bytes < CACHE_BYTES_MIN)
         br_job_error_at(job, errors, "settings.cache", "%llu bytes are not allowed: 1MiB or more",
                         (unsigned long long)settings->cache->bytes);
     if (settings->has_replication &&

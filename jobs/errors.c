@@ -20,6 +20,13 @@ static bool known(const br_job_errors *errors, int line, int column, const char 
     return false;
 }
 
+bool br_job_errors_has(const br_job_errors *errors, const char *path)
+{
+    for (size_t i = 0; i < errors->count; i++)
+        if (strcmp(errors->at[i].path, path) == 0) return true;
+    return false;
+}
+
 static bool is_before(int line, int column, const br_job_error *other)
 {
     return line != other->line ? line < other->line : column < other->column;

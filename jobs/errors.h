@@ -28,6 +28,8 @@ void br_job_errors_init(br_job_errors *errors, const char *file);
 /* path and message are copied. The last of BR_JOB_ERRORS_MAX says that there are more. */
 void br_job_errors_add(br_job_errors *errors, int line, int column, const char *path,
                        const char *message);
+/* Whether something is wrong at this path already: a value that was not understood has no range. */
+bool br_job_errors_has(const br_job_errors *errors, const char *path);
 void br_job_errors_dispose(br_job_errors *errors);
 /* file:line:column: path: message, one a line. */
 void br_job_errors_print(const br_job_errors *errors, br_buf *out);
