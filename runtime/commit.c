@@ -142,6 +142,7 @@ static br_status store_tasks(br_pipeline *pipeline, br_err *err)
         }
         task->context.horizon = horizon_after(task).offset;
         task->stored_next = task->next_offset;
+        task->mark_again = false;
         tables_committed(task);
         BR_FAILPOINT("commit.task_stored");
     }

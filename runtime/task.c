@@ -197,5 +197,5 @@ bool br_task_dirty(const br_task *task)
 bool br_task_changed(const br_task *task)
 {
     return task->next_offset != task->committed || task->next_offset != task->stored_next ||
-           br_task_dirty(task);
+           task->mark_again || br_task_dirty(task);
 }

@@ -51,7 +51,8 @@ typedef struct br_task {
      * More than that between our records is a zombie's (task_repair.c). */
     int64_t *changelog_next;
     uint64_t *changelog_sent;
-    bool foreign;      /* a gap was seen */
+    bool foreign;    /* a gap was seen */
+    bool mark_again; /* a zombie's marker may stand behind ours: the next commit says ours again */
     int64_t looked_ms; /* monotonic: when the changelogs' ends were last looked at */
 
     /* What the restorer found. */

@@ -46,6 +46,7 @@ static br_status read_gap(br_task *task, size_t store, br_tp at, int64_t end, br
     for (int i = 0; st >= 0 && br_reader_position(reader) < end && i < READ_TRIES; i++)
         st = br_reader_poll(reader, READ_MS, READ_RECORDS, join_record, op, err);
     if (st >= 0) task->changelog_next[store] = br_reader_position(reader);
+    task->mark_again = true;
     br_reader_close(reader);
     return st < 0 ? st : BR_OK;
 }

@@ -177,6 +177,7 @@ static br_status restore_store(br_task *task, size_t store, br_err *err)
     st = br_restore_finish(restore, next, found, err);
     if (st != BR_OK) return st;
     task->changelog_next[store] = next;
+    if (found->records > 0) task->mark_again = true;
     if (store == 0 || BR_RULE(highest_marker))
         raise_horizon(task, found->marker, found->stream_time);
     return check_spec(task, store, found->operator_spec, topic, err);
