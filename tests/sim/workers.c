@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-enum { FUSE_MAX = 60, STALL_MAX = 8, POLL_MAX = 12 };
+enum { FUSE_MAX = 40, STALL_MAX = 8, POLL_MAX = 12 };
 
 /* ---- state folders ---- */
 
@@ -36,7 +36,7 @@ static void lay_disk(place *at)
     world *w = at->owner->world;
     br_buf dir = {0};
     uint64_t luck = br_rng_below(&w->rng, 100);
-    size_t index = luck < 60 ? 0 : luck < 80 ? SIZE_MAX : br_rng_below(&w->rng, DISKS_MAX);
+    size_t index = luck < 50 ? 0 : luck < 70 ? SIZE_MAX : br_rng_below(&w->rng, DISKS_MAX);
     bool there = index < at->disk_count && at->disks[index].data.len > 0;
     world_place_dir(w, at, at->owner, &dir);
     disk_make_dirs(br_buf_cstr(&dir));
@@ -97,6 +97,12 @@ static void at_failpoint(const char *name)
     if (current) (void)memory_client_tick(&current->client, name);
 }
 
+/* Below max, and rather small: most steps are short. */
+static int soon(world *w, uint64_t max)
+{
+    return (int)br_rng_below(&w->rng, 1 + br_rng_below(&w->rng, max));
+}
+
 /* What may go wrong in the next call. */
 static void arm(worker *one)
 {
@@ -106,9 +112,9 @@ static void arm(worker *one)
     client->calm = w->calm;
     client->poll_max = 1 + br_rng_below(&w->rng, POLL_MAX);
     client->loses_records = !w->calm && world_chance(w, 3);
-    if (!w->calm && world_chance(w, 12)) client->fuse = (int)br_rng_below(&w->rng, FUSE_MAX);
-    if (!w->calm && w->opts.stalls && !w->stalled && world_chance(w, 10))
-        client->stall = (int)br_rng_below(&w->rng, STALL_MAX);
+    if (!w->calm && world_chance(w, 25)) client->fuse = soon(w, FUSE_MAX);
+    if (!w->calm && w->opts.stalls && !w->stalled && world_chance(w, 25))
+        client->stall = soon(w, STALL_MAX);
     br_failpoint_hook = at_failpoint;
     current = one;
 }

@@ -268,8 +268,8 @@ void world_tick(world *w)
         start_or_stop(w);
     else if (luck < 40)
         move_one(w);
-    else if (luck < 41)
-        world_settle(w);
+    else if (luck < 41 || (w->stalled && w->log.late_count == 0 && luck < 48))
+        world_settle(w); /* another owner may freeze then */
     else
         work(w);
 }
