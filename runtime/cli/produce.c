@@ -142,7 +142,9 @@ static void show_progress(counts *c)
 static br_status send_line(br_producer *producer, br_topic_ref *topic, keyer *k, br_bytes line,
                            uint64_t number, counts *c, br_err *err)
 {
-    br_out_record record = {.partition = -1, .value = line, .timestamp_ms = -1};
+    /* A time of its own: without one it might wait for the flush, and input may pause. */
+    br_out_record record = {
+        .partition = -1, .value = line, .timestamp_ms = br_wall_ms(&br_system_clock)};
     if (k->source && look_at(k, &record, number, err) != BR_OK)
         return br_wrap(err, "line %" PRIu64, number);
     br_status st = br_producer_send(producer, topic, &record, err);

@@ -1,6 +1,7 @@
 /* runtime/log/kafka_producer.c - an idempotent producer; the partition is always computed here.
  * Invariant: flush says BR_OK only when every record since the producer was opened is stored: each
  *            delivery report is counted, and flush waits for all of them.
+ *            Records without headers and timestamp are gathered by topic (kafka_batch.h).
  * Thread:    delivery reports run inside send and flush, on the caller's thread. */
 #include "runtime/log/kafka_producer.h"
 
@@ -98,6 +99,7 @@ static void free_topics(br_kafka_topic_ref *topic)
     while (topic) {
         br_kafka_topic_ref *next = topic->next;
         rd_kafka_topic_destroy(topic->rkt);
+        br_kafka_batch_destroy(topic->batch);
         br_free((char *)(uintptr_t)topic->base.name);
         br_free(topic->base.last_offsets);
         br_free(topic);
@@ -221,6 +223,64 @@ static br_status fail_delivery(br_kafka_producer *p, br_err *err)
                          (unsigned long long)(p->failed - 1));
 }
 
+/* Hands over what was gathered for a topic. A record that librdkafka does not take is one that is
+ * not stored: then nothing is handed over any more. */
+static br_status hand_over(br_kafka_producer *p, br_kafka_topic_ref *topic, br_err *err)
+{
+    br_kafka_refused refused;
+    if (!topic->batch || br_kafka_batch_is_empty(topic->batch)) return BR_OK;
+    rd_kafka_poll(p->client->rk, 0);
+    if (p->failed > 0) return fail_delivery(p, err);
+    /* Ends: each record in the queue is reported within message.timeout.ms, stored or not. */
+    while ((refused = br_kafka_batch_hand_over(topic->batch)).code ==
+               RD_KAFKA_RESP_ERR__QUEUE_FULL &&
+           p->failed == 0)
+        rd_kafka_poll(p->client->rk, FULL_WAIT_MS);
+    if (!refused.code) return BR_OK;
+    if (p->failed++ == 0) {
+        p->failure = refused.code;
+        snprintf(p->failure_text, sizeof(p->failure_text), "record of %zu bytes for %s[%d]",
+                 refused.bytes, topic->base.name, refused.partition);
+    }
+    return fail_delivery(p, err);
+}
+
+br_status br_kafka_producer_hand_over(br_kafka_producer *p, br_err *err)
+{
+    br_status st = BR_OK;
+    for (br_kafka_topic_ref *at = p->topics; st == BR_OK && at; at = at->next)
+        st = hand_over(p, at, err);
+    return st;
+}
+
+static br_status gather(br_kafka_producer *p, br_kafka_topic_ref *topic, int32_t partition,
+                        const br_out_record *record, br_err *err)
+{
+    if (p->failed > 0) return fail_delivery(p, err);
+    if (!topic->batch) topic->batch = br_kafka_batch_create(topic->rkt, topic);
+    br_kafka_batch_add(topic->batch, partition, record);
+    return br_kafka_batch_is_full(topic->batch) ? hand_over(p, topic, err) : BR_OK;
+}
+
+static br_status send_one(br_kafka_producer *p, br_kafka_topic_ref *topic, int32_t partition,
+                          const br_out_record *record, br_err *err)
+{
+    br_status st = hand_over(p, topic, err); /* what was sent before it comes before it */
+    if (st != BR_OK) return st;
+    if (++p->sent % SERVE_EVERY == 0) rd_kafka_poll(p->client->rk, 0);
+    rd_kafka_headers_t *headers = make_headers(record);
+    rd_kafka_resp_err_t code;
+    while ((code = produce(p, topic, partition, record, headers)) ==
+               RD_KAFKA_RESP_ERR__QUEUE_FULL &&
+           p->failed == 0)
+        rd_kafka_poll(p->client->rk, FULL_WAIT_MS);
+    if (!code) return BR_OK;
+    if (headers) rd_kafka_headers_destroy(headers);
+    if (p->failed > 0 || code == RD_KAFKA_RESP_ERR__FATAL) return fail_delivery(p, err);
+    return br_kafka_fail(err, p->client, code, NULL, "record of %zu bytes for %s[%d]",
+                         record->key.len + record->value.len, topic->base.name, partition);
+}
+
 br_status br_kafka_producer_send(br_producer *base, br_topic_ref *ref, const br_out_record *record,
                                  br_err *err)
 {
@@ -232,26 +292,16 @@ br_status br_kafka_producer_send(br_producer *base, br_topic_ref *ref, const br_
         return br_fail(err, BR_ERR_CONFIG, "topic %s has no partition %d, only 0 to %d", ref->name,
                        partition, ref->partitions - 1);
     if (p->transactional && br_kafka_transaction_begin(p, err) != BR_OK) return err->status;
-    if (++p->sent % SERVE_EVERY == 0) rd_kafka_poll(p->client->rk, 0);
-
-    rd_kafka_headers_t *headers = make_headers(record);
-    rd_kafka_resp_err_t code;
-    /* Ends: each record in the queue is reported within message.timeout.ms, stored or not. */
-    while ((code = produce(p, topic, partition, record, headers)) ==
-               RD_KAFKA_RESP_ERR__QUEUE_FULL &&
-           p->failed == 0)
-        rd_kafka_poll(p->client->rk, FULL_WAIT_MS);
-    if (!code) return BR_OK;
-    if (headers) rd_kafka_headers_destroy(headers);
-    if (p->failed > 0 || code == RD_KAFKA_RESP_ERR__FATAL) return fail_delivery(p, err);
-    return br_kafka_fail(err, p->client, code, NULL, "record of %zu bytes for %s[%d]",
-                         record->key.len + record->value.len, ref->name, partition);
+    return br_kafka_batch_can_take(record) ? gather(p, topic, partition, record, err)
+                                           : send_one(p, topic, partition, record, err);
 }
 
 br_status br_kafka_producer_flush(br_producer *base, br_err *err)
 {
     br_kafka_producer *p = (br_kafka_producer *)base;
     rd_kafka_resp_err_t code;
+    br_status st = br_kafka_producer_hand_over(p, err);
+    if (st != BR_OK) return st;
     do {
         code = rd_kafka_flush(p->client->rk, FLUSH_STEP_MS);
     } while (code == RD_KAFKA_RESP_ERR__TIMED_OUT && p->failed == 0);

@@ -5,10 +5,12 @@
 #define BR_RUNTIME_LOG_KAFKA_PRODUCER_H
 
 #include "runtime/log/kafka.h"
+#include "runtime/log/kafka_batch.h"
 
 typedef struct br_kafka_topic_ref {
     br_topic_ref base;
     rd_kafka_topic_t *rkt;
+    br_kafka_batch *batch; /* NULL until there is a record for it */
     struct br_kafka_topic_ref *next;
 } br_kafka_topic_ref;
 
@@ -29,6 +31,8 @@ typedef struct br_kafka_producer {
 /* id: transactional.id, or NULL. */
 BR_MUST_USE br_status br_kafka_producer_make(br_kafka_producer **out, br_log *base, const char *id,
                                              br_err *err);
+/* Gives librdkafka all that was gathered: before it is flushed or the transaction committed. */
+BR_MUST_USE br_status br_kafka_producer_hand_over(br_kafka_producer *p, br_err *err);
 /* Begins the transaction where none is open. */
 BR_MUST_USE br_status br_kafka_transaction_begin(br_kafka_producer *p, br_err *err);
 

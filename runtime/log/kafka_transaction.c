@@ -82,6 +82,7 @@ br_status br_kafka_producer_commit(br_producer *base, br_consumer *consumer, con
     br_kafka_producer *p = (br_kafka_producer *)base;
     if (count == 0 && !p->in_transaction) return BR_OK;
     br_status st = br_kafka_transaction_begin(p, err);
+    if (st == BR_OK) st = br_kafka_producer_hand_over(p, err);
     if (st == BR_OK && count > 0)
         st = send_offsets(p, (const br_kafka_consumer *)consumer, at, offsets, count, err);
     if (st == BR_OK) {

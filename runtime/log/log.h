@@ -146,7 +146,7 @@ int64_t br_reader_position(const br_reader *reader);
 typedef struct br_out_record {
     int32_t partition; /* -1: by murmur2 of the key; null key: spread evenly */
     br_bytes key, value;
-    int64_t timestamp_ms; /* -1: now */
+    int64_t timestamp_ms; /* -1: now; such a record may stay here until the next flush */
     const br_header *headers;
     size_t header_count;
 } br_out_record;
