@@ -1,6 +1,6 @@
 /* runtime/log/kafka_client.c - one rd_kafka_t with what we know of it: made from the log's
- * settings, its log lines taken, ended within a bounded time. Thread: take_line runs on
- * librdkafka's threads. */
+ * settings, its log lines taken, ended within a bounded time.
+ * Thread:    take_line runs on librdkafka's threads. */
 #include "runtime/log/kafka.h"
 
 #include "runtime/base/alloc.h"
@@ -16,8 +16,8 @@ static br_level shown_as(int syslog_level, const char *facility)
 {
     /* One client's setting is another's "will be ignored": a user sets them for all at once. */
     if (strcmp(facility, "CONFWARN") == 0) return BR_DEBUG;
-    /* Comes again as ERROR where it matters; each reconnect says it. */
-    if (strcmp(facility, "FAIL") == 0) return BR_INFO;
+    /* Comes again as ERROR where it matters; each reconnect, each try for a producer's id says it. */
+    if (strcmp(facility, "FAIL") == 0 || strcmp(facility, "GETPID") == 0) return BR_INFO;
     if (syslog_level <= LOG_WARNING) return BR_WARN;
     return syslog_level <= LOG_INFO ? BR_INFO : BR_DEBUG;
 }
