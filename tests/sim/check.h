@@ -5,6 +5,8 @@
 
 #include "tests/sim/world.h"
 
+/* Of every record as it reaches a sink: its group is in the input, its total no step back. */
+void check_sent(world *w, const char *topic, const memory_record *record);
 /* The world is settled, with all input. */
 void check_totals(world *w);
 /* Ends all workers, cleans the topics, and starts again from nothing. */

@@ -50,10 +50,11 @@ static void add_sources(const scenario *s, const shape *sh, br_buf *job)
         br_buf_printf(job, "  - map: {id: rows, from: %s, where: \"v > 0\"}\n", from);
 }
 
-static void add_group(const shape *sh, size_t index, br_rng *rng, br_buf *job)
+static void add_group(scenario *s, const shape *sh, size_t index, br_rng *rng, br_buf *job)
 {
     const char *comma = "";
     bool one_stage = sh->keyed && (sh->by[index] == BY_KEY || sh->by[index] == BY_BOTH);
+    s->one_stage[index] = one_stage;
     br_buf_printf(job, "  - groupBy: {id: g%zu, from: rows, by: %s, aggregate: {", index,
                   by_fields[sh->by[index]]);
     for (size_t i = 0; i < AGGREGATES; i++) {
@@ -81,7 +82,7 @@ static void make_job(scenario *s, shape *sh, br_rng *rng)
         sh->by[i] = chance(rng, 50) ? BY_KEY : (grouping)below(rng, GROUPINGS);
     br_buf_adds(&job, "name: sim\noperators:\n");
     add_sources(s, sh, &job);
-    for (size_t i = 0; i < s->group_count; i++) add_group(sh, i, rng, &job);
+    for (size_t i = 0; i < s->group_count; i++) add_group(s, sh, i, rng, &job);
     BR_ASSERT(job.len < sizeof(s->job));
     memcpy(s->job, br_buf_cstr(&job), job.len + 1);
     br_buf_dispose(&job);
@@ -109,13 +110,20 @@ static bool make_key(grouping by, const row *at, char out[32])
     return true;
 }
 
-static scenario_total *total_of(scenario *s, size_t group_by, const char *key)
+scenario_total *scenario_find(scenario *s, size_t group_by, br_bytes key)
 {
     for (size_t i = 0; i < s->total_count; i++)
-        if (s->totals[i].group_by == group_by && strcmp(s->totals[i].key, key) == 0)
+        if (s->totals[i].group_by == group_by && br_bytes_equal(br_str(s->totals[i].key), key))
             return &s->totals[i];
+    return NULL;
+}
+
+static scenario_total *total_of(scenario *s, size_t group_by, const char *key)
+{
+    scenario_total *total = scenario_find(s, group_by, br_str(key));
+    if (total) return total;
     BR_ASSERT(s->total_count < BR_COUNTOF(s->totals));
-    scenario_total *total = &s->totals[s->total_count++];
+    total = &s->totals[s->total_count++];
     *total = (scenario_total){
         .group_by = group_by, .min = INT64_MAX, .max = INT64_MIN, .last_ms = INT64_MIN};
     memcpy(total->key, key, strlen(key) + 1);

@@ -26,11 +26,13 @@ typedef struct scenario_total {
     char key[32];
     char value[192];
     int64_t count, sum, min, max, last, last_ms;
+    int64_t sent; /* the highest count that a sink was sent so far */
 } scenario_total;
 
 typedef struct scenario {
     char job[1024]; /* job "sim"; sources read in0, in1; sinks write out0, out1 */
     size_t source_count, group_count;
+    bool one_stage[SCENARIO_GROUPS_MAX];
     int32_t partitions[SCENARIO_SOURCES_MAX];
     scenario_record records[SCENARIO_RECORDS_MAX]; /* in order of arrival */
     size_t record_count;
@@ -39,5 +41,7 @@ typedef struct scenario {
 } scenario;
 
 void scenario_make(scenario *out, br_rng *rng);
+/* NULL: the input has no such group. */
+scenario_total *scenario_find(scenario *s, size_t group_by, br_bytes key);
 
 #endif

@@ -6,6 +6,7 @@
 #include "runtime/base/failpoint.h"
 #include "runtime/base/hash.h"
 #include "runtime/catalog.h"
+#include "tests/sim/check.h"
 #include "tests/sim/describe.h"
 #include "tests/sim/workers.h"
 
@@ -61,6 +62,7 @@ static void watch(void *arg, const char *what, br_tp at, int64_t offset,
     fold(w, (uint64_t)offset);
     if (record) fold(w, br_hash64(record->key));
     if (record && record->value.data) fold(w, br_hash64(record->value));
+    if (record && strncmp(at.topic, "out", 3) == 0) check_sent(w, at.topic, record);
     if (!w->opts.print) return;
     br_buf text = {0};
     if (record) describe_record(&text, record);
@@ -258,7 +260,7 @@ static void work(world *w)
 void world_tick(world *w)
 {
     uint64_t luck = br_rng_below(&w->rng, 100);
-    if (w->log.late_count > 0 && world_chance(w, 30)) memory_wake(&w->log);
+    while (w->log.late_count > 0 && world_chance(w, 40)) memory_wake(&w->log);
     give_all(w, 50);
     if (luck < 8)
         arrive(w, 1 + br_rng_below(&w->rng, ARRIVE_MAX));
