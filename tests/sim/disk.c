@@ -57,18 +57,6 @@ void disk_write(const disk *from, const char *dir)
     write_file(&from->mark, dir, "clean");
 }
 
-static void copy(br_buf *to, const br_buf *from)
-{
-    br_buf_reset(to);
-    br_buf_add(to, from->data, from->len);
-}
-
-void disk_copy(disk *to, const disk *from)
-{
-    copy(&to->data, &from->data);
-    copy(&to->mark, &from->mark);
-}
-
 void disk_dispose(disk *at)
 {
     br_buf_dispose(&at->data);

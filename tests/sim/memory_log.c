@@ -1,4 +1,4 @@
-/* tests/sim/memory_log.c - see memory_log.h. Topics, readers, the cleaner, and how processes end. */
+/* tests/sim/memory_log.c - see memory_log.h. Topics, readers, the cleaner, the end of processes. */
 #include "tests/sim/memory_log.h"
 
 #include "runtime/base/alloc.h"
