@@ -5,12 +5,13 @@ typedef int br_failpoint_unit_not_empty; /* ISO C wants a declaration when the o
 
 #ifdef BR_FAILPOINTS
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* How often each armed entry was reached; one pipeline thread is all that tests arm. */
-static int reached[16];
+/* How often each armed entry was reached, by all pipeline threads together. */
+static atomic_int reached[16];
 
 void (*br_failpoint_hook)(const char *name);
 
@@ -22,7 +23,7 @@ void br_failpoint(const char *name)
     for (size_t i = 0; at && *at && i < sizeof(reached) / sizeof(reached[0]); i++) {
         size_t n = strcspn(at, ":,");
         int nth = at[n] == ':' ? atoi(at + n + 1) : 1;
-        if (n == len && memcmp(at, name, n) == 0 && ++reached[i] == nth)
+        if (n == len && memcmp(at, name, n) == 0 && atomic_fetch_add(&reached[i], 1) + 1 == nth)
             (void)kill(getpid(), SIGKILL);
         at += strcspn(at, ",");
         if (*at) at++;
