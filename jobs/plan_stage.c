@@ -229,6 +229,28 @@ static void init_stage(br_plan_build *build, br_stage *stage, br_stage_kind kind
     stage->sinks = br_plan_alloc(build->memory, n, sizeof(const char *));
 }
 
+/* Whether the operators may refuse a row that was read: its dead letter then has the record's
+ * headers, which costs as much for each record as all else of its way from librdkafka to us. */
+static bool may_refuse(const br_node *node)
+{
+    if (node->kind != BR_NODE_GROUP_BY) return true;
+    const br_group_conf *group = &node->group;
+    for (size_t i = 0; i < group->by_count; i++)
+        if (!group->by[i] || br_expr_can_fail(group->by[i])) return true;
+    for (size_t i = 0; i < group->aggregate_count; i++) {
+        const br_group_aggregate *aggregate = &group->aggregates[i];
+        if (!aggregate->fn || !aggregate->fn->takes_any) return true;
+        if (aggregate->argument && br_expr_can_fail(aggregate->argument)) return true;
+    }
+    return false;
+}
+
+static void set_headers(br_stage *stage)
+{
+    for (size_t i = 0; i < stage->root_count && stage->errors == BR_ERRORS_DEAD_LETTER; i++)
+        if (may_refuse(stage->roots[i])) stage->source.headers = true;
+}
+
 static void finish_stage(br_stage *stage)
 {
     stage->slot_count = br_layout_slots(stage->layout);
@@ -272,8 +294,7 @@ void br_plan_source_stage(br_plan_build *build, br_stage *stage, size_t source)
                                      .columns = (const char *const *)spec->columns,
                                      .column_count = spec->n_columns,
                                      .layout = stage->layout,
-                                     .timestamp_slot = -1,
-                                     .headers = stage->errors == BR_ERRORS_DEAD_LETTER};
+                                     .timestamp_slot = -1};
     br_plan_place place = {.build = build,
                            .stage = stage,
                            .source = source,
@@ -282,6 +303,7 @@ void br_plan_source_stage(br_plan_build *build, br_stage *stage, size_t source)
                            .scope = br_scope_of_record(stage->layout)};
     if (spec->timestamp) set_timestamp(&place, spec->timestamp);
     br_plan_children(&place, source, &stage->roots, &stage->root_count);
+    set_headers(stage);
     finish_stage(stage);
 }
 

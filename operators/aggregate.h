@@ -22,6 +22,7 @@ typedef struct br_aggregate {
     const char *name; /* as written in job files */
     size_t acc_size;
     bool takes_argument; /* count() and count(x) are two aggregates of one name */
+    bool takes_any;      /* there is no value that check refuses */
     bool needs_time;
     void (*init)(void *acc);
     void (*dispose)(void *acc); /* [optional] */

@@ -10,7 +10,9 @@ struct br_expr {
     char *text;
     br_expr_node *root; /* native, or NULL */
     br_expr_lua *lua;   /* or NULL */
-    char *name;         /* br_expr_default_name */
+    bool in_slot;       /* it is nothing but the value of `slot` */
+    uint32_t slot;
+    char *name; /* br_expr_default_name */
     char *plain_path;
 };
 
@@ -84,6 +86,8 @@ br_status br_expr_compile(br_expr **out, br_bytes text, br_scope *scope, br_err 
     if (st == BR_OK && expr->root) {
         expr->name = default_name(expr->root);
         if (expr->root->kind == EXPR_FIELD) expr->plain_path = path_text(&expr->root->path);
+        expr->in_slot = expr->root->kind == EXPR_FIELD && expr->root->rest.count == 0;
+        expr->slot = expr->root->slot;
     }
     if (st != BR_OK) br_expr_destroy(expr);
     *out = st == BR_OK ? expr : NULL;
@@ -104,9 +108,29 @@ void br_expr_destroy(br_expr *expr)
 br_status br_expr_eval(const br_expr *expr, const br_row *row, br_arena *arena, br_value *out,
                        br_err *err)
 {
+    if (expr->in_slot) { /* nearly every group field and argument */
+        *out = row->slots[expr->slot];
+        return BR_OK;
+    }
     br_status st = expr->root ? br_expr_node_eval(expr->root, row, arena, out, err)
                               : br_expr_lua_eval(expr->lua, row, arena, out, err);
     return st == BR_OK ? BR_OK : br_wrap(err, "expression `%.200s`", expr->text);
+}
+
+/* Text or null in every record. */
+static bool is_text(const br_expr_node *node)
+{
+    return node->kind == EXPR_META &&
+           (node->meta == EXPR_KEY || node->meta == EXPR_TOPIC || node->meta == EXPR_HEADER);
+}
+
+bool br_expr_can_fail(const br_expr *expr)
+{
+    const br_expr_node *root = expr->root;
+    if (expr->in_slot) return false;
+    if (!root || root->kind == EXPR_LITERAL || root->kind == EXPR_META) return !root;
+    /* unsalt, lower, upper and concat take any one text, and make it no longer. */
+    return !(root->kind == EXPR_CALL && root->arg_count == 1 && is_text(root->args[0]));
 }
 
 bool br_expr_is_native(const br_expr *expr)

@@ -30,6 +30,8 @@ void br_expr_destroy(br_expr *expr); /* NULL is fine */
  * BR_ERR_BAD_RECORD: why it has no value. */
 BR_MUST_USE br_status br_expr_eval(const br_expr *expr, const br_row *row, br_arena *arena,
                                    br_value *out, br_err *err);
+/* false: it has a value for every row, no longer than the row's key or field. */
+bool br_expr_can_fail(const br_expr *expr);
 bool br_expr_is_native(const br_expr *expr);
 /* The text that was compiled. */
 const char *br_expr_text(const br_expr *expr);

@@ -12,6 +12,11 @@ typedef struct br_header {
     br_bytes name, value; /* value.data NULL: null */
 } br_header;
 
+typedef struct br_headers {
+    const br_header *at;
+    size_t count;
+} br_headers;
+
 typedef struct br_record {
     const char *topic;
     int32_t partition;
@@ -20,7 +25,17 @@ typedef struct br_record {
     br_bytes key, value;  /* data NULL: null */
     const br_header *headers;
     size_t header_count;
+    /* [optional] Instead of headers and header_count, where it costs something to find them. */
+    br_headers (*find_headers)(void *finder);
+    void *finder;
 } br_record;
+
+/* Borrows as the record does, until headers are asked for again. */
+static inline br_headers br_record_headers(const br_record *record)
+{
+    if (record->find_headers) return record->find_headers(record->finder);
+    return (br_headers){record->headers, record->header_count};
+}
 
 /* One row of a batch: a record's content as the stage's slots. `explode` makes several of one
  * record; they share the offset. */

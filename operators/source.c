@@ -11,6 +11,10 @@
 /* Blocks of a batch's arena: a common batch (1,024 small records) fits a few. */
 enum { ARENA_BLOCK_BYTES = 256 * 1024 };
 
+/* A group key holds each of its fields once, with two bytes for a NUL: no smaller record can give
+ * one that is too long, unless an expression puts text together (conf.headers is set then). */
+enum { LARGE_RECORD_BYTES = BR_GROUP_KEY_BYTES_MAX / (2 * BR_GROUP_FIELDS_MAX) - 3 };
+
 /* A field that is no column and no `value`; and one that is the whole record. */
 enum { NO_CELL = -1, WHOLE = -2 };
 
@@ -102,53 +106,66 @@ void br_batch_reset(br_batch *batch)
 
 /* ---- copies ---- */
 
-static br_bytes copy_bytes(br_batch *batch, br_bytes bytes, size_t pad)
+static br_bytes copy_bytes(br_batch *batch, br_bytes bytes)
 {
-    batch->bytes += bytes.len + pad;
-    return br_arena_copy(batch->arena, bytes, pad);
+    batch->bytes += bytes.len;
+    return br_arena_copy(batch->arena, bytes, 0);
 }
 
-/* Nearly every record of a batch has the topic of the one before it. */
-static const char *copy_topic(br_batch *batch, const char *topic)
+static void copy_headers(br_batch *batch, const br_record *record, br_row *row)
 {
-    if (!batch->topic || strcmp(batch->topic, topic) != 0)
-        batch->topic = copy_bytes(batch, br_bytes_of(topic, strlen(topic) + 1), 0).data;
-    return batch->topic;
-}
-
-static const br_header *copy_headers(br_batch *batch, const br_record *record)
-{
-    size_t bytes = record->header_count * sizeof(br_header);
-    if (bytes == 0) return NULL;
+    br_headers from = br_record_headers(record);
+    if (from.count == 0) return;
+    size_t bytes = from.count * sizeof(br_header);
     br_header *headers = br_arena_alloc(batch->arena, bytes);
     batch->bytes += bytes;
-    for (size_t i = 0; i < record->header_count; i++) {
-        headers[i].name = copy_bytes(batch, record->headers[i].name, 0);
-        headers[i].value = copy_bytes(batch, record->headers[i].value, 0);
+    for (size_t i = 0; i < from.count; i++) {
+        headers[i].name = copy_bytes(batch, from.at[i].name);
+        headers[i].value = copy_bytes(batch, from.at[i].value);
     }
-    return headers;
+    row->headers = headers;
+    row->header_count = from.count;
 }
 
-/* All but the slots' values, which are BR_MISSING. */
+/* To at, where there is room; returns what is behind. */
+static char *place_bytes(char *at, br_bytes from, br_bytes *to)
+{
+    if (!from.data) {
+        *to = BR_NO_BYTES;
+        return at;
+    }
+    *to = br_bytes_of(at, from.len);
+    if (from.len > 0) memcpy(at, from.data, from.len);
+    return at + from.len;
+}
+
+/* All but headers, in one piece: slots (BR_MISSING), value, key, and behind both the padding. */
 static void copy_record(const br_source *source, br_batch *batch, const br_record *record,
                         br_row *row)
 {
-    size_t slot_bytes = source->slot_count * sizeof(br_value);
-    bool headers = source->conf.headers;
-    *row = (br_row){
-        .topic = copy_topic(batch, record->topic),
-        .partition = record->partition,
-        .offset = record->offset,
-        .timestamp_ms = record->timestamp_ms,
-        .time_ms = record->timestamp_ms < 0 ? BR_NO_TIME : record->timestamp_ms,
-        .key = copy_bytes(batch, record->key, 0),
-        .value = copy_bytes(batch, record->value, BR_JSON_PADDING),
-        .headers = headers ? copy_headers(batch, record) : NULL,
-        .header_count = headers ? record->header_count : 0,
-        .slots = br_arena_alloc(batch->arena, slot_bytes),
-    };
-    memset(row->slots, 0, slot_bytes);
-    batch->bytes += slot_bytes;
+    size_t bytes = source->slot_count * sizeof(br_value) + record->value.len + record->key.len +
+                   BR_JSON_PADDING;
+    row->slots = br_arena_alloc(batch->arena, bytes);
+    batch->bytes += bytes;
+    for (size_t i = 0; i < source->slot_count; i++) row->slots[i].kind = BR_MISSING;
+    char *rest = place_bytes((char *)(row->slots + source->slot_count), record->value, &row->value);
+    place_bytes(rest, record->key, &row->key);
+    if (!batch->topic)
+        batch->topic =
+            copy_bytes(batch, br_bytes_of(record->topic, strlen(record->topic) + 1)).data;
+    row->topic = batch->topic;
+    row->partition = record->partition;
+    row->offset = record->offset;
+    row->timestamp_ms = record->timestamp_ms;
+    row->time_ms = record->timestamp_ms < 0 ? BR_NO_TIME : record->timestamp_ms;
+    row->headers = NULL;
+    row->header_count = 0;
+}
+
+/* A large record may also have a group key that is too long, which only its groupBy finds. */
+static bool needs_headers(const br_source *source, const br_record *record)
+{
+    return source->conf.headers || record->value.len + record->key.len > LARGE_RECORD_BYTES;
 }
 
 /* ---- decoding ---- */
@@ -237,12 +254,14 @@ br_status br_source_add(br_source *source, br_batch *batch, const br_record *rec
     if (!record->value.data && source->conf.format != BR_SOURCE_NONE) return BR_EMPTY;
     br_row *row = &batch->rows[batch->count];
     copy_record(source, batch, record, row);
+    if (needs_headers(source, record)) copy_headers(batch, record, row);
     br_status st = decode(source, batch->arena, row, err);
     if (st == BR_OK) st = read_time(source, row, err);
     if (st == BR_OK) {
         batch->count++;
         return BR_OK;
     }
+    if (!row->headers) copy_headers(batch, record, row); /* the dead letter has them */
     *bad = *row;
     bad->slots = NULL;
     return st;

@@ -24,7 +24,7 @@ typedef struct br_source_conf {
     size_t column_count;
     const br_layout *layout; /* complete: every expression of the stage is compiled */
     int timestamp_slot;      /* slot with the event time, or -1: the record's own */
-    bool headers;            /* copy headers: an expression or a dead letter needs them */
+    bool headers; /* rows have headers: an expression, or a dead letter of an operator needs them */
 } br_source_conf;
 
 /* Fields of a text record: `value`; of a CSV record: the columns. The whole record (the path
@@ -41,7 +41,7 @@ typedef struct br_batch {
     br_row **at;  /* pointers to them, for br_op_class.process */
     size_t count;
     size_t bytes;      /* taken from the arena by records, bad ones too */
-    const char *topic; /* of the last record, in the arena; NULL at first */
+    const char *topic; /* of its records, in the arena; NULL at first */
 } br_batch;
 
 br_batch *br_batch_create(void);
@@ -52,9 +52,9 @@ static inline bool br_batch_full(const br_batch *batch)
     return batch->count == BR_BATCH_ROWS_MAX || batch->bytes >= BR_BATCH_BYTES_MAX;
 }
 
-/* Adds one record as a row. The batch is not full. BR_ERR_BAD_RECORD: it was not added; *bad is the
- * record as a row without slots (bytes in the arena), for the dead letter. A null value is
- * BR_EMPTY: not added, counted apart by the caller. */
+/* Adds one record as a row. The batch is not full, and its records are of one topic.
+ * BR_ERR_BAD_RECORD: it was not added; *bad is the record as a row without slots (bytes in the
+ * arena), for the dead letter. A null value is BR_EMPTY: not added, counted apart by the caller. */
 BR_MUST_USE br_status br_source_add(br_source *source, br_batch *batch, const br_record *record,
                                     br_row *bad, br_err *err);
 

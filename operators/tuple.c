@@ -52,19 +52,28 @@ static void add_float(br_buf *out, double f)
     add_u64(out, bits & SIGN_BIT ? ~bits : bits ^ SIGN_BIT);
 }
 
+/* Copies text up to and with its first NUL, or all of it, to *at; returns how much that is. */
+static size_t add_run(char **at, br_bytes text)
+{
+    const char *zero = memchr(text.data, '\0', text.len);
+    size_t run = zero ? (size_t)(zero - text.data) + 1 : text.len;
+    memcpy(*at, text.data, run);
+    *at += run;
+    if (zero) *(*at)++ = (char)ESCAPE_NUL;
+    return run;
+}
+
 static void add_text(br_buf *out, char code, br_bytes text)
 {
-    static const char nul[] = {'\0', (char)ESCAPE_NUL}, end[] = {'\0', ESCAPE_END};
-    br_buf_addc(out, code);
-    while (text.len > 0) {
-        const char *zero = memchr(text.data, '\0', text.len);
-        size_t run = zero ? (size_t)(zero - text.data) : text.len;
-        br_buf_add(out, text.data, run);
-        if (!zero) break;
-        br_buf_add(out, nul, sizeof(nul));
-        text = br_bytes_of(zero + 1, text.len - run - 1);
-    }
-    br_buf_add(out, end, sizeof(end));
+    size_t most = 2 * text.len + 3; /* nothing but NULs */
+    if (out->cap - out->len < most) br_buf_reserve(out, most);
+    char *at = out->data + out->len;
+    *at++ = code;
+    for (size_t done = 0; done < text.len;)
+        done += add_run(&at, br_bytes_of(text.data + done, text.len - done));
+    *at++ = '\0';
+    *at++ = ESCAPE_END;
+    out->len = (size_t)(at - out->data);
 }
 
 void br_tuple_add(br_buf *out, const br_value *v)

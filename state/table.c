@@ -86,7 +86,7 @@ static void rebuild(br_table *table, size_t count)
     free_slots(table, old, old_count);
 }
 
-static br_entry *look_up(const br_table *table, br_bytes key, uint64_t hash)
+static inline br_entry *look_up(const br_table *table, br_bytes key, uint64_t hash)
 {
     size_t mask = table->slot_count - 1;
     for (size_t at = hash & mask; table->slots[at].entry; at = (at + 1) & mask) {
@@ -204,6 +204,24 @@ void br_table_prefetch(const br_table *table, uint64_t hash)
     __builtin_prefetch(&table->slots[hash & (table->slot_count - 1)]);
 }
 
+/* Where another entry has taken the slot this fetches that one: the right one is mostly behind it,
+ * and not worth a search. */
+void br_table_prefetch_entry(const br_table *table, uint64_t hash)
+{
+    const br_entry *entry = table->slots[hash & (table->slot_count - 1)].entry;
+    if (!entry) return;
+    __builtin_prefetch(entry);
+    __builtin_prefetch((const char *)(entry + 1) + table->payload_bytes); /* its key */
+}
+
+/* NULL: not in memory. */
+static inline br_entry *use(br_table *table, br_bytes key, uint64_t hash)
+{
+    br_entry *entry = look_up(table, key, hash);
+    if (entry) entry->used_at = table->commits;
+    return entry;
+}
+
 /* Not in memory. Where every row of the store is, LMDB need not be asked: so while a store still
  * fits in the cache, a new key costs no lookup. */
 static br_status fetch(br_table *table, br_bytes key, uint64_t hash, br_entry **out, br_err *err)
@@ -216,16 +234,15 @@ static br_status fetch(br_table *table, br_bytes key, uint64_t hash, br_entry **
 
 br_status br_table_find(br_table *table, br_bytes key, uint64_t hash, br_entry **out, br_err *err)
 {
-    br_entry *entry = look_up(table, key, hash);
-    if (!entry) return fetch(table, key, hash, out, err);
-    entry->used_at = table->commits;
-    *out = entry;
-    return BR_OK;
+    *out = use(table, key, hash);
+    return *out ? BR_OK : fetch(table, key, hash, out, err);
 }
 
 br_status br_table_obtain(br_table *table, br_bytes key, uint64_t hash, br_entry **out, br_err *err)
 {
-    br_status status = br_table_find(table, key, hash, out, err);
+    *out = use(table, key, hash);
+    if (*out) return BR_OK;
+    br_status status = fetch(table, key, hash, out, err);
     if (status != BR_NOT_FOUND) return status;
     br_entry *entry = entry_create(table, key, hash);
     insert(table, entry);

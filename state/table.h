@@ -69,6 +69,8 @@ void br_table_destroy(br_table *table); /* drops everything unwritten; NULL is f
 
 /* Starts to load the slot of `hash` into the processor's cache. */
 void br_table_prefetch(const br_table *table, uint64_t hash);
+/* The same for the entry in that slot, which must be in the processor's cache by now. */
+void br_table_prefetch_entry(const br_table *table, uint64_t hash);
 /* BR_OK, loading the row from LMDB if need be; BR_NOT_FOUND. hash = br_hash64(key). *out is good
  * until the next br_table_committed. */
 BR_MUST_USE br_status br_table_find(br_table *table, br_bytes key, uint64_t hash, br_entry **out,

@@ -53,6 +53,7 @@ static br_status decode(void *acc, const Brine__State__Accumulator *in, br_err *
 const br_aggregate br_aggregate_count = {
     .name = "count",
     .acc_size = sizeof(uint64_t),
+    .takes_any = true,
     .init = init,
     .check = check,
     .add = add,
@@ -65,6 +66,7 @@ const br_aggregate br_aggregate_count = {
 const br_aggregate br_aggregate_count_of = {
     .name = "count",
     .acc_size = sizeof(uint64_t),
+    .takes_any = true,
     .takes_argument = true,
     .init = init,
     .check = check,

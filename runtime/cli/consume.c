@@ -51,13 +51,14 @@ static void format_json(br_buf *line, const br_record *record)
     br_json_put_int(&out, "timestamp", record->timestamp_ms);
     json_bytes(&out, "key", record->key);
     json_bytes(&out, "value", record->value);
-    if (record->header_count > 0) {
+    br_headers headers = br_record_headers(record);
+    if (headers.count > 0) {
         br_json_name(&out, BR_LITERAL("headers"));
         br_json_open(&out, '[');
-        for (size_t i = 0; i < record->header_count; i++) {
+        for (size_t i = 0; i < headers.count; i++) {
             br_json_open(&out, '{');
-            json_bytes(&out, "name", record->headers[i].name);
-            json_bytes(&out, "value", record->headers[i].value);
+            json_bytes(&out, "name", headers.at[i].name);
+            json_bytes(&out, "value", headers.at[i].value);
             br_json_close(&out, '}');
         }
         br_json_close(&out, ']');

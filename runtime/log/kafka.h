@@ -89,14 +89,17 @@ BR_MUST_USE br_status br_kafka_partitions(br_kafka_log *log, const char *topic, 
 
 /* ---- kafka_record.c ---- */
 
-/* Headers of the record in hand; grows to the largest number seen, freed with its owner. */
+/* Finds the headers of the record in hand; grows to the largest number seen, freed with its owner.
+ */
 typedef struct br_kafka_headers {
+    const rd_kafka_message_t *message;
     br_header *at;
     size_t cap;
 } br_kafka_headers;
 
-/* A view of message; borrows from it and from headers. */
-br_record br_kafka_record_of(const rd_kafka_message_t *message, br_kafka_headers *headers);
+/* A view of message, which is of `topic`; borrows from it and from headers. */
+br_record br_kafka_record_of(const rd_kafka_message_t *message, const char *topic,
+                             br_kafka_headers *headers);
 
 /* ---- kafka_consumer.c, kafka_reader.c, kafka_producer.c: as in vtable.h ---- */
 

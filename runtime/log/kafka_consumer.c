@@ -16,6 +16,7 @@
 enum {
     /* While a rebalance waits in the main queue, nothing is fetched for any partition. */
     MAIN_QUEUE_EVERY_MS = 50,
+    COMMIT_WAIT_MS = 1000,
     /* Both together leave a worker time to end within the usual 10 s after a SIGTERM. */
     STEADY_WAIT_MS = 3000,
     LEAVE_WAIT_MS = 5000,
@@ -229,7 +230,7 @@ static void take_message(rd_kafka_message_t *message, void *opaque)
     }
     if (message->offset < slot->next) return; /* a rewind inside librdkafka */
     if (slot->fresh && is_doubtful(c, slot, message->offset)) return;
-    br_record record = br_kafka_record_of(message, &c->headers);
+    br_record record = br_kafka_record_of(message, slot->topic, &c->headers);
     br_status status = c->fn(c->arg, slot->user, &record, c->err);
     if (status < 0) {
         finish(c, status);
@@ -375,6 +376,26 @@ static bool is_of_a_rebalance(rd_kafka_resp_err_t code)
            code == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS;
 }
 
+/* Bounded, unlike rd_kafka_commit: behind a JoinGroup, or with no coordinator, the answer may be
+ * long in coming. The broker may still take a commit that is no longer waited for; those after it
+ * are behind it on the same connection. */
+static rd_kafka_resp_err_t commit_list(br_kafka_consumer *c,
+                                       const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_queue_t *answer = rd_kafka_queue_new(c->client->rk);
+    rd_kafka_resp_err_t code = rd_kafka_commit_queue(c->client->rk, list, answer, NULL, NULL);
+    rd_kafka_event_t *event = code ? NULL : rd_kafka_queue_poll(answer, COMMIT_WAIT_MS);
+    if (!code) code = event ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+    if (event && !code) {
+        const rd_kafka_topic_partition_t *failed =
+            failed_partition(rd_kafka_event_topic_partition_list(event));
+        if (failed) code = failed->err;
+    }
+    if (event) rd_kafka_event_destroy(event);
+    rd_kafka_queue_destroy(answer);
+    return code;
+}
+
 br_status br_kafka_consumer_commit(br_consumer *base, const br_tp *at, const int64_t *offsets,
                                    size_t count, br_err *err)
 {
@@ -383,9 +404,7 @@ br_status br_kafka_consumer_commit(br_consumer *base, const br_tp *at, const int
     /* While partitions are given back no JoinGroup is out: it waits for us. */
     if (!c->revoking && !atomic_load(&c->client->steady)) return BR_EMPTY;
     rd_kafka_topic_partition_list_t *list = list_of(at, offsets, count);
-    rd_kafka_resp_err_t code = rd_kafka_commit(c->client->rk, list, 0);
-    const rd_kafka_topic_partition_t *failed = failed_partition(list);
-    if (!code && failed) code = failed->err;
+    rd_kafka_resp_err_t code = commit_list(c, list);
     rd_kafka_topic_partition_list_destroy(list);
     if (!code) return BR_OK;
     if (is_of_a_rebalance(code) || br_kafka_is_transient(code)) return BR_EMPTY;

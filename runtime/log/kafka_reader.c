@@ -152,7 +152,7 @@ static void take_message(rd_kafka_message_t *message, void *opaque)
         return;
     }
     if (message->offset < r->position) return;
-    br_record record = br_kafka_record_of(message, &r->headers);
+    br_record record = br_kafka_record_of(message, rd_kafka_topic_name(r->rkt), &r->headers);
     br_status status = r->fn(r->arg, NULL, &record, r->err);
     if (status < 0) {
         finish(r, status);

@@ -117,8 +117,9 @@ static br_status print_record(void *arg, void *user, const br_record *record, br
     print_bytes(record->key);
     putchar(' ');
     print_bytes(record->value);
-    for (size_t i = 0; i < record->header_count; i++) {
-        const br_header *header = &record->headers[i];
+    br_headers headers = br_record_headers(record);
+    for (size_t i = 0; i < headers.count; i++) {
+        const br_header *header = &headers.at[i];
         printf(" %.*s=", (int)header->name.len, header->name.data);
         print_bytes(header->value);
     }

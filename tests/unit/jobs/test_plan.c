@@ -116,12 +116,12 @@ static void plan__topics__have_roles_counts_and_models(void **state)
                                  "  - sink: {topic: raw, from: s}\n"
                                  "  - sink: {topic: raw, from: g}\n");
     static const br_plan_topic wanted[] = {
-        {"in", BR_TOPIC_SOURCE, 0, NULL, false},
-        {"j-g-changelog", BR_TOPIC_CHANGELOG, 0, "in", true},
-        {"j-g-repartition", BR_TOPIC_REPARTITION, 5, "in", false},
-        {"out", BR_TOPIC_SINK, 3, "in", false},
-        {"raw", BR_TOPIC_SINK, 0, "in", false},
-        {"j-dead-letters", BR_TOPIC_DEAD_LETTERS, 0, "in", false},
+        {"in", BR_TOPIC_SOURCE, 0, NULL, false, false},
+        {"j-g-changelog", BR_TOPIC_CHANGELOG, 0, "in", true, true},
+        {"j-g-repartition", BR_TOPIC_REPARTITION, 5, "in", false, false},
+        {"out", BR_TOPIC_SINK, 3, "in", false, false},
+        {"raw", BR_TOPIC_SINK, 0, "in", false, false},
+        {"j-dead-letters", BR_TOPIC_DEAD_LETTERS, 0, "in", false, false},
     };
     (void)state;
     assert_int_equal(c.plan->topic_count, BR_COUNTOF(wanted));
@@ -132,6 +132,7 @@ static void plan__topics__have_roles_counts_and_models(void **state)
         assert_int_equal(topic->partitions, wanted[i].partitions);
         assert_true(wanted[i].like ? strcmp(topic->like, wanted[i].like) == 0 : !topic->like);
         assert_int_equal(topic->partitions_fixed, wanted[i].partitions_fixed);
+        assert_int_equal(topic->grows, wanted[i].grows);
     }
     discard(&c);
 }
@@ -277,6 +278,34 @@ static void plan__source_settings__reach_the_stage(void **state)
     assert_int_equal(c.plan->commit_interval_ms, 2000);
     assert_int_equal(c.plan->cache_bytes, 2 << 20);
     discard(&c);
+}
+
+static void plan__dead_letters__headers_where_rows_may_be_refused(void **state)
+{
+    /* Rows have their record's headers only where an operator may send a dead letter. */
+    static const struct {
+        const char *operators;
+        bool headers;
+    } cases[] = {
+        {"  - groupBy: {id: g, by: [a, '@key', b.c], aggregate: {n: count(), m: count(x)}}\n",
+         false},
+        {"  - groupBy: {id: g, by: [unsalt(@key)], aggregate: {n: count()}}\n", false},
+        {"  - groupBy: {id: g, by: [unsalt(a)], aggregate: {n: count()}}\n", true},
+        {"  - groupBy: {id: g, by: [a], aggregate: {n: count(x + 1)}}\n", true},
+        {"  - groupBy: {id: g, by: [a], aggregate: {n: count(), s: sum(x)}}\n", true},
+        {"  - groupBy: {id: g, by: ['@header.h'], aggregate: {n: count()}}\n", true},
+        {"  - map: {set: {x: 1}}\n  - groupBy: {id: g, by: [a], aggregate: {n: count()}}\n", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < BR_COUNTOF(cases); i++) {
+        br_buf text = {0};
+        br_buf_printf(&text, HEAD SOURCE "%s" SINK, cases[i].operators);
+        compiled c = compile_good(br_buf_cstr(&text));
+        if (find_stage(c.plan, "s")->source.headers != cases[i].headers)
+            fail_msg("%s", cases[i].operators);
+        discard(&c);
+        br_buf_dispose(&text);
+    }
 }
 
 static br_bytes spec_of(const compiled *c)
@@ -498,6 +527,7 @@ int main(void)
         cmocka_unit_test(plan__union__has_a_changelog_per_source_and_one_repartition),
         cmocka_unit_test(plan__branches__share_the_source),
         cmocka_unit_test(plan__source_settings__reach_the_stage),
+        cmocka_unit_test(plan__dead_letters__headers_where_rows_may_be_refused),
         cmocka_unit_test(spec__what_rows_mean__decides),
         cmocka_unit_test(plan__names_of_results__are_given_or_follow_from_the_expression),
         cmocka_unit_test(plan__names_and_expressions_without_a_meaning__are_refused_at_their_field),

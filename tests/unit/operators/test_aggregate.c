@@ -330,6 +330,32 @@ static void decode__avg_with_sum_and_no_count__corrupt(void **state)
     destroy(fn, acc);
 }
 
+static void check__takes_any__refuses_no_value(void **state)
+{
+    /* Claim: where takes_any is set no value is refused; so rows need no dead letter. */
+    (void)state;
+    const br_value values[] = {{.kind = BR_MISSING},
+                               br_value_null(),
+                               br_value_bool(true),
+                               br_value_int(INT64_MIN),
+                               br_value_i128(-((br_i128)1 << 100)),
+                               br_value_float(-0.5),
+                               text("a"),
+                               {.kind = BR_JSON, .s = br_str("{}")}};
+    static const char *const calls[] = {"count()", "count(x)", "sum(x)",   "min(x)",
+                                        "max(x)",  "avg(x)",   "first(x)", "last(x)"};
+    size_t checked = 0;
+    for (size_t f = 0; f < BR_COUNTOF(calls); f++) {
+        const br_aggregate *fn = function(calls[f]);
+        for (size_t i = 0; fn->takes_any && i < BR_COUNTOF(values); i++, checked++) {
+            void *acc = create(fn);
+            add(fn, acc, values[i]);
+            destroy(fn, acc);
+        }
+    }
+    assert_int_equal(checked, 2 * BR_COUNTOF(values)); /* count() and count(x) */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +364,7 @@ int main(void)
         cmocka_unit_test(result__of_values__as_expected),
         cmocka_unit_test(first_last__by_time_then_offset_then_value__chosen),
         cmocka_unit_test(check__values_it_cannot_take__bad_record),
+        cmocka_unit_test(check__takes_any__refuses_no_value),
         cmocka_unit_test(count__at_int32_bound_from_stored_bytes__goes_on),
         cmocka_unit_test(sum__of_zero__stored_as_a_value),
         cmocka_unit_test(text__longer_and_shorter__heap_is_told),

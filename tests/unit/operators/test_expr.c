@@ -252,6 +252,44 @@ static void functions__on_texts_numbers_and_null__keys(void **state)
     expect_all(*state, cases, BR_COUNTOF(cases));
 }
 
+static void can_fail__of_any_record__only_where_it_never_does(void **state)
+{
+    /* What is said never to fail has a value in every row, of whatever kind its field is. */
+    static const struct {
+        const char *text;
+        bool can_fail;
+    } cases[] = {
+        {"ad_id", false},
+        {"device", false},
+        {"12", false},
+        {"@key", false},
+        {"@offset", false},
+        {"@header.region", false},
+        {"unsalt(@key)", false},
+        {"lower(@topic)", false},
+        {"concat(@header.region)", false},
+        {"unsalt(ad_id)", true},
+        {"unsalt(@key, ad_id)", true},
+        {"lower(@offset)", true},
+        {"cost + 1", true},
+        {"not ok", true},
+        {"string.len(ad_id)", true},
+        {"part(@key, '_', 0)", true},
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < BR_COUNTOF(cases); i++) {
+        br_value v;
+        br_expr *expr = fixture_compile(f, cases[i].text);
+        if (br_expr_can_fail(expr) != cases[i].can_fail) fail_msg("`%s`", cases[i].text);
+        for (int kind = BR_MISSING; kind <= BR_JSON && !cases[i].can_fail; kind++) {
+            for (size_t s = 0; s < BR_SLOTS_MAX; s++)
+                f->slots[s] = (br_value){.kind = (br_kind)kind, .s = br_str("{}")};
+            assert_int_equal(br_expr_eval(expr, &f->row, f->arena, &v, &f->err), BR_OK);
+        }
+        br_expr_destroy(expr);
+    }
+}
+
 static void unsalt__salted_keys__exactly_what_was_salted(void **state)
 {
     /* FAULTS 44: camp, camp#7, # and the empty key come back from their salted forms, and a text
@@ -502,6 +540,7 @@ int main(void)
         FIXTURE_TEST(comparisons__typed__null_and_mixed_types_as_written_down),
         FIXTURE_TEST(logic__lazy__gives_an_operand),
         FIXTURE_TEST(functions__on_texts_numbers_and_null__keys),
+        FIXTURE_TEST(can_fail__of_any_record__only_where_it_never_does),
         cmocka_unit_test(unsalt__salted_keys__exactly_what_was_salted),
         cmocka_unit_test(part__every_index__the_parts_from_both_ends),
         FIXTURE_TEST(computed_value__path_into_it__its_inner_field),

@@ -129,6 +129,53 @@ static void add__headers_not_needed__not_copied(void **state)
     assert_null(f->batch->rows[0].headers);
 }
 
+typedef struct finder {
+    br_header header;
+    size_t asked;
+} finder;
+
+static br_headers find_headers(void *arg)
+{
+    finder *found = arg;
+    found->asked++;
+    return (br_headers){&found->header, 1};
+}
+
+static void add__headers_that_cost__asked_for_where_needed(void **state)
+{
+    /* They are looked for where rows need them, for bad records, and for large ones, whose group
+     * key may be too long; never else. FAULTS 53. */
+    fixture *f = *state;
+    field(f, "a");
+    char *large = br_alloc(64 * 1024);
+    memset(large, ' ', 64 * 1024);
+    memcpy(large, "{}", 2);
+    const struct {
+        br_bytes value;
+        bool headers;
+        size_t asked;
+    } cases[] = {
+        {BR_LITERAL("{}"), false, 0}, {BR_LITERAL("{}"), true, 1},    {BR_LITERAL("{"), false, 1},
+        {BR_LITERAL("{"), true, 1},   {{large, 64 * 1024}, false, 1},
+    };
+    for (size_t i = 0; i < BR_COUNTOF(cases); i++) {
+        br_source_destroy(f->source);
+        f->conf.headers = cases[i].headers;
+        f->source = NULL;
+        finder found = {.header = {BR_LITERAL("h"), BR_LITERAL("v")}};
+        br_record record = record_of("");
+        record.value = cases[i].value;
+        record.find_headers = find_headers;
+        record.finder = &found;
+        const br_row *row = &f->batch->rows[f->batch->count];
+        if (add(f, &record) == BR_ERR_BAD_RECORD) row = &f->bad;
+        assert_int_equal(found.asked, cases[i].asked);
+        assert_int_equal(row->header_count, cases[i].asked);
+        if (row->header_count > 0) assert_true(br_bytes_equal(row->headers[0].value, br_str("v")));
+    }
+    br_free(large);
+}
+
 static void add__computed_slots__missing_at_first(void **state)
 {
     /* Every slot has a value before an operator writes it. */
@@ -325,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(add__json__copies_everything),
         TEST(add__headers_not_needed__not_copied),
+        TEST(add__headers_that_cost__asked_for_where_needed),
         TEST(add__computed_slots__missing_at_first),
         TEST(add__null_value__empty_or_normal),
         TEST(add__empty_value__bad_json_but_a_text),

@@ -115,6 +115,39 @@ static void big_keys__above_2_53__four_groups(void **state)
     br_buf_dispose(&out);
 }
 
+/* As the format is written down, a byte at a time. */
+static void add_text_plainly(br_buf *out, br_bytes text_bytes)
+{
+    br_buf_addc(out, 0x02);
+    for (size_t i = 0; i < text_bytes.len; i++) {
+        br_buf_addc(out, text_bytes.data[i]);
+        if (text_bytes.data[i] == '\0') br_buf_addc(out, (char)0xff);
+    }
+    br_buf_add(out, "\0\x01", 2);
+}
+
+static void encoding__random_texts__as_the_format_says(void **state)
+{
+    /* NULs anywhere, lengths around the growth of the buffer, and bytes already in it. */
+    br_rng rng = {.state = (uint64_t)time(NULL)};
+    br_buf fast = {0}, plain = {0};
+    char room[70];
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)rng.state);
+    for (int i = 0; i < 2000; i++) {
+        size_t len = br_rng_below(&rng, sizeof(room));
+        for (size_t k = 0; k < len; k++) room[k] = (char)br_rng_below(&rng, 3);
+        if (br_rng_below(&rng, 20) == 0) br_buf_dispose(&fast);
+        if (fast.len == 0) br_buf_reset(&plain);
+        br_value v = text(room, len);
+        br_tuple_add(&fast, &v);
+        add_text_plainly(&plain, v.s);
+        assert_true(br_bytes_equal(br_buf_bytes(&fast), br_buf_bytes(&plain)));
+    }
+    br_buf_dispose(&fast);
+    br_buf_dispose(&plain);
+}
+
 static br_value random_value(br_rng *rng, char *room, size_t room_len)
 {
     static const char bytes[] = {'\0', '\xff', '\x01', 'a', '#', '\x02'};
@@ -213,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encoding__each_kind__exactly_these_bytes),
+        cmocka_unit_test(encoding__random_texts__as_the_format_says),
         cmocka_unit_test(compound_keys__any_separator__stay_apart),
         cmocka_unit_test(big_keys__above_2_53__four_groups),
         cmocka_unit_test(random_tuples__read_back__the_same_and_in_order),

@@ -123,6 +123,7 @@ static void table__random_use_under_a_small_budget__equals_a_plain_array(void **
             uint64_t k = br_rng_below(&rng, 1 + br_rng_below(&rng, KEYS));
             br_bytes key = number_key(k, room);
             br_table_prefetch(table, br_hash64(key));
+            br_table_prefetch_entry(table, br_hash64(key));
             if (br_rng_below(&rng, 3) == 0) {
                 assert_int_equal(count_of(f, table, key), expected[k] ? expected[k] : -1);
             } else {
