@@ -65,7 +65,8 @@ fetch() {
         fetch_from "$uri" "$keyring" && return
         echo "librdkafka.sh: no source package of librdkafka in testing at $uri, see above" >&2
     done < <(mirrors | sort -u)
-    [[ $found ]] || die "found no Debian mirror in apt's sources; add a line for your release's main"
+    [[ $found ]] ||
+        die "found no Debian mirror in apt's sources; add a line for your release's main"
     die "none of the mirrors in apt's sources gave librdkafka's source; is the network there?"
 }
 

@@ -94,7 +94,7 @@ typedef struct br_plan_topic {
     const char *like;      /* source topic whose partition count it takes (of several, the first in
                               the job file); NULL for sources */
     bool partitions_fixed; /* a changelog must have exactly as many as `like` */
-    bool grows;            /* … and gets more when `like` did: two stages count any distribution */
+    bool grows; /* … and gets more when `like` did: two stages count any distribution */
 } br_plan_topic;
 
 struct br_plan_memory;

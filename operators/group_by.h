@@ -1,9 +1,10 @@
 /* operators/group_by.h - groupBy where records are read: one stage, or stage one of two.
  * Shape:     row -> group key (tuple) -> entry of the table -> add to its accumulators
  *            flush: changed rows to the changelog; marked groups out, as partials (two stages) or
- * as result rows to the children (one stage). Invariant: the skip rule of DESIGN.md section 5: a
- * record at an offset <= max(horizon, the row's version as it was when the record began) is already
- * in the row: it is not added again, only marked for emission. */
+ *            as result rows to the children (one stage)
+ * Invariant: the skip rule of DESIGN.md section 5: a record at an offset <= max(horizon, the row's
+ *            version as it was when the record began) is already in the row: it is not added again,
+ *            only marked for emission. */
 #ifndef BR_OPERATORS_GROUP_BY_H
 #define BR_OPERATORS_GROUP_BY_H
 
@@ -40,8 +41,8 @@ br_op *br_group_by_create(const br_group_conf *conf, br_task_context *context, b
 /* The changelog must say again what these rows hold (restore.h: mend). */
 BR_MUST_USE br_status br_group_by_mend(br_op *op, const br_bytes *keys, size_t count, br_err *err);
 
-/* A changelog row that this task did not write (a zombie's): joined by version. A newer one is taken
- * over, an older one makes ours to be written again. BR_ERR_CORRUPT. */
+/* A changelog row that this task did not write (a zombie's): joined by version. A newer one is
+ * taken over, an older one makes ours to be written again. BR_ERR_CORRUPT. */
 BR_MUST_USE br_status br_group_by_join(br_op *op, br_bytes key, br_bytes row, br_err *err);
 
 /* The row type for conf (accumulators of one row); group_row.c. */

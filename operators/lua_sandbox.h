@@ -1,12 +1,13 @@
 /* operators/lua_sandbox.h - a Lua 5.4 state in which an expression can do nothing but compute.
- * There: math (no random), string (no dump; patterns and their texts of bounded length),
- *        table.concat, table.unpack, tostring, tonumber, type, select, ipairs, and the key
- * functions unsalt part concat lower upper. Every one of these tables is read-only, so nothing is
- * left behind for the next row: a row's result is a function of the row alone. Not there: io os
- * debug load require pairs next coroutines metatables collectgarbage, the address of anything
- * (tostring of a table, %p): its value would change from run to run. Bounds: BR_LUA_STEPS_MAX
- * instructions per call, BR_LUA_BYTES_MAX per state. The work that one call of a pattern function
- * does is bounded only by the lengths of pattern and text. Thread: one. */
+ * There:     math (no random), string (no dump; patterns and their texts of bounded length),
+ *            table.concat, table.unpack, tostring, tonumber, type, select, ipairs, and the key
+ *            functions unsalt part concat lower upper. Every one of these tables is read-only, so
+ *            nothing is left behind for the next row: a row's result is a function of it alone.
+ * Not there: io os debug load require pairs next coroutines metatables collectgarbage, the address
+ *            of anything (tostring of a table, %p): its value would change from run to run.
+ * Bounds:    BR_LUA_STEPS_MAX instructions per call, BR_LUA_BYTES_MAX per state. The work that one
+ *            call of a pattern function does is bounded only by the lengths of pattern and text.
+ * Thread:    one. */
 #ifndef BR_OPERATORS_LUA_SANDBOX_H
 #define BR_OPERATORS_LUA_SANDBOX_H
 

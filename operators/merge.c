@@ -13,8 +13,8 @@ typedef struct merge {
     br_results *results;
     br_sent sent;
     void *scratch; /* an accumulator payload: decoding, totals */
-    /* Groups with a partial to be written again: a zombie's record stands behind it in the log. Good
-     * until the next commit, whose flush empties the list. */
+    /* Groups with a partial to be written again: a zombie's record stands behind it in the log.
+     * Good until the next commit, whose flush empties the list. */
     br_entry **repairs;
     size_t repair_count, repair_cap;
     br_buf repair_key, repair_row;

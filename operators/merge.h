@@ -1,9 +1,9 @@
 /* operators/merge.h - stage two of a groupBy: keeps the latest partial of each partial id and
- * merges them on demand. Shape:     repartition record -> join by version into the group's row ->
- * mark for emission flush: the merged result of every marked group as a row to the children.
+ * merges them on demand. Its changelog is the repartition topic itself.
+ * Shape:     repartition record -> join by version into the group's row -> mark for emission
+ *            flush: the merged result of every marked group as a row to the children
  * Invariant: a partial sent twice, late or out of order changes nothing (a state-based CRDT;
- * Shapiro et al., "Conflict-free replicated data types", 2011). Its changelog is the repartition
- * topic itself. */
+ *            Shapiro et al., "Conflict-free replicated data types", 2011). */
 #ifndef BR_OPERATORS_MERGE_H
 #define BR_OPERATORS_MERGE_H
 

@@ -28,8 +28,8 @@ typedef struct br_outlet {
      * BR_ERR_BAD_RECORD: the job stops at this record (`errors: fail`). */
     br_status (*bad_record)(void *self, const br_row *row, const char *id, const br_err *why,
                             br_err *err);
-    /* Stage two: says again, in the task's own input partition, what it holds of a partial whose last
-     * record there is older (DESIGN.md section 3). */
+    /* Stage two: says again, in the task's own input partition, what it holds of a partial whose
+     * last record there is older (DESIGN.md section 3). */
     br_status (*repair)(void *self, br_bytes key, br_bytes row, br_err *err);
     /* A row whose group key is null or missing was left out. */
     void (*null_key)(void *self, const br_row *row);

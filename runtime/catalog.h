@@ -1,10 +1,10 @@
-/* runtime/catalog.h - the topics of a job: looked at, made where they are missing, refused where they
- * cannot work.
- * Internal topics (DESIGN.md section 6): compact only, never delete; LogAppendTime; a compaction lag
- * of 10 min, well above the producers' delivery timeout; replication by the broker's default.
- * Topics that exist are not changed, but for one thing: a source that got more partitions gives them
- * to the changelogs of its groupBys in two stages. In one stage that is refused: the producer's keys
- * have moved to other partitions, away from their state. */
+/* runtime/catalog.h - the topics of a job: looked at, made where they are missing, refused where
+ * they cannot work.
+ * Internal topics (DESIGN.md section 6): compact only, never delete; LogAppendTime; a compaction
+ * lag of 10 min, well above the producers' delivery timeout; replication by the broker's default.
+ * Topics that exist are not changed, but for one thing: a source that got more partitions gives
+ * them to the changelogs of its groupBys in two stages. In one stage that is refused: the
+ * producer's keys have moved to other partitions, away from their state. */
 #ifndef BR_RUNTIME_CATALOG_H
 #define BR_RUNTIME_CATALOG_H
 

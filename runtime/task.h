@@ -47,8 +47,8 @@ typedef struct br_task {
     int64_t stream_time; /* highest event time seen; BR_NO_TIME: none */
     int64_t gate;        /* stage two: no emission before this offset is read */
     uint64_t last_hash;  /* of the record at next_offset - 1; 0: unknown */
-    /* Changelogs, one per store: the first offset that is not in the store, and what was sent since.
-     * More than that between our records is a zombie's (task_repair.c). */
+    /* Changelogs, one per store: the first offset that is not in the store, and what was sent
+     * since. More than that between our records is a zombie's (task_repair.c). */
     int64_t *changelog_next;
     uint64_t *changelog_sent;
     bool foreign;    /* a gap was seen */
@@ -64,8 +64,8 @@ typedef struct br_task {
     atomic_bool abandoned; /* the partition is gone: stop and free */
 } br_task;
 
-/* What a record is recognised by when it is read again: the same value under another key, or at another
- * time, is another record. */
+/* What a record is recognised by when it is read again: the same value under another key, or at
+ * another time, is another record. */
 uint64_t br_task_record_hash(br_bytes key, br_bytes value, int64_t timestamp_ms);
 
 br_task *br_task_create(const br_task_opts *opts);
@@ -80,10 +80,10 @@ BR_MUST_USE br_status br_task_restore(br_task *task, br_err *err);
  * next_offset and phase (EMITTING or STARTING). */
 BR_MUST_USE br_status br_task_prepare(br_task *task, int64_t committed, br_arena *arena,
                                       br_budget *budget, br_err *err);
-/* Before a commit: joins what others wrote into the changelogs, where a gap shows it or it is time to
- * look. Not with exactly_once, where zombies are fenced. */
+/* Before a commit: joins what others wrote into the changelogs, where a gap shows it or it is time
+ * to look. Not with exactly_once, where zombies are fenced. */
 BR_MUST_USE br_status br_task_repair(br_task *task, br_err *err);
-/* After the acknowledgements: `last` is the offset of the last record that was sent to the changelog. */
+/* After the acknowledgements; `last`: the offset of the last record sent to the changelog. */
 void br_task_note_changelog(br_task *task, size_t store, int64_t last);
 /* Anything to store or to commit since the last commit? */
 bool br_task_changed(const br_task *task);

@@ -1,8 +1,9 @@
 /* runtime/task_repair.c - mends what a zombie wrote into this task's changelogs.
  * A worker that was stopped, lost its partitions and woke up may still have records in flight. Its
- * rows are older, or (it was ahead) newer than ours. DESIGN.md section 3: a gap in the offsets of our
- * own records shows it; what stands there is joined by version, and where it is the last record of
- * its key, ours is written again with this commit, before the cleaner may keep the zombie's only.
+ * rows are older, or (it was ahead) newer than ours. DESIGN.md section 3: a gap in the offsets of
+ * our own records shows it; what stands there is joined by version, and where it is the last record
+ * of its key, ours is written again with this commit, before the cleaner may keep the zombie's
+ * only.
  * Shape:     gap seen, or time to look -> read [expected, end) -> br_group_by_join
  * Thread:    the pipeline's. */
 #include "runtime/task.h"

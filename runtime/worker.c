@@ -117,8 +117,8 @@ static br_status run_once(member *m, br_err *err)
     return closed;
 }
 
-/* A transaction that its broker gave up (this process stood still) looks like one that another owner
- * of the id took over. The first is over with a new start; the second comes again. */
+/* A transaction that its broker gave up (this process stood still) looks like one that another
+ * owner of the id took over. The first is over with a new start; the second comes again. */
 static bool may_go_on(member *m)
 {
     if (m->status == BR_ERR_BROKER) return true;

@@ -3,7 +3,8 @@
  * page with SIGABRT or SIGSEGV, again at every start. So every page that can be reached is read
  * with pread and its structure checked: page numbers, node bounds, key order, the list of free
  * pages, no page used twice. Costs about a microsecond a page; contents of values are not looked
- * at. Format: LMDB data version 1 (0.9.x), 64-bit. */
+ * at.
+ * Format:    LMDB data version 1 (0.9.x), 64-bit. */
 #ifndef BR_STATE_ENV_CHECK_H
 #define BR_STATE_ENV_CHECK_H
 

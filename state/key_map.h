@@ -1,5 +1,6 @@
 /* state/key_map.h - rows of a restore by key: a hash map whose nodes and bytes live in one arena.
- * Lifetime: a node's address holds until the reset. Thread: one. */
+ * Lifetime:  a node's address holds until the reset.
+ * Thread:    one. */
 #ifndef BR_STATE_KEY_MAP_H
 #define BR_STATE_KEY_MAP_H
 

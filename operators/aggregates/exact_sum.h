@@ -2,11 +2,11 @@
  * spread over partitions changes a digit of its result.
  * Shape:     integers in 128 bits; floats as an expansion, non-overlapping doubles whose
  *            mathematical sum is the exact one (J. R. Shewchuk, "Adaptive precision floating-point
- *            arithmetic and fast robust geometric predicates", 1997; rounded as Python's fsum
- * does). Invariant: |integers| <= 2^106 and |floats| <= 2^1000 where records are added, so that a
- * merge of 2^20 partitions overflows neither 128 bits nor a double: a merge cannot refuse. Memory:
- * four parts inline; more than that (a wide range of exponents) on the heap, at most 64 of them
- * (512 bytes), since 2,098 bits of range hold no more 53-bit parts. */
+ *            arithmetic and fast robust geometric predicates", 1997; rounded as Python's fsum does)
+ * Invariant: |integers| <= 2^106 and |floats| <= 2^1000 where records are added, so that a merge of
+ *            2^20 partitions overflows neither 128 bits nor a double: a merge cannot refuse.
+ * Memory:    four parts inline; more than that (a wide range of exponents) on the heap, at most 64
+ *            of them (512 bytes), since 2,098 bits of range hold no more 53-bit parts. */
 #ifndef BR_OPERATORS_AGGREGATES_EXACT_SUM_H
 #define BR_OPERATORS_AGGREGATES_EXACT_SUM_H
 

@@ -29,7 +29,8 @@ static const br_setting producer_settings[] = {
 };
 
 /* Later ones win. A broker ends a transaction that is open for longer than this; a delivery must be
- * over before. Transactions that follow each other closely wait for this backoff: 25 ms instead of 80. */
+ * over before. Transactions that follow each other closely wait for this backoff: 25 ms instead of
+ * 80. */
 static const br_setting transactional_settings[] = {
     {"transaction.timeout.ms", "60000"},
     {"message.timeout.ms", "50000"},

@@ -1,9 +1,9 @@
 /* runtime/log/kafka_transaction.c - a producer whose records and offsets become visible together.
  * Source:    KIP-98 (transactions), KIP-447 (offsets fenced by the group's generation).
- * Shape:     open: init_transactions ends what an earlier owner left, and fences it -> the first send
- *            begins -> commit: offsets, then commit
- * Invariant: a commit that is not known to have succeeded is never repeated: the producer is closed,
- *            and the next one finds out from the committed offsets.
+ * Shape:     open: init_transactions ends what an earlier owner left, and fences it -> the first
+ *            send begins -> commit: offsets, then commit
+ * Invariant: a commit that is not known to have succeeded is never repeated: the producer is
+ *            closed, and the next one finds out from the committed offsets.
  * librdkafka speaks the first version of the protocol only (no KIP-890), so a producer is not used
  * again after a commit whose answer was lost. */
 #include "runtime/log/kafka_consumer.h"

@@ -1,4 +1,4 @@
-/* tests/kafka/test_kafka_batch.c - records that go to librdkafka many at a time, on a real broker. */
+/* tests/kafka/test_kafka_batch.c - records that go to librdkafka many at a time, on a broker. */
 #include "fixture.h"
 
 #include "runtime/base/alloc.h"

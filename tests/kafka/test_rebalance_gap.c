@@ -1,4 +1,5 @@
-/* tests/kafka/test_rebalance_gap.c - how long partitions stand still when a member of their group dies.
+/* tests/kafka/test_rebalance_gap.c - how long partitions stand still when a member of their group
+ * dies.
  * Shape:  this process produces and watches; six members are processes of their own (this program,
  *         run again), so that one can be killed; they share a page of memory: where each partition
  *         is, who has it, and its longest pause. That page also stands for a store: a member goes

@@ -16,10 +16,12 @@
 
 /* clang-format off */
 #define FIXTURE_RECORD                                                                             \
-    "{\"ad_id\": \"ad_7\", \"cost\": 12, \"rate\": 0.5, \"ok\": true, \"no\": false, \"nothing\": null," \
-    " \"device\": {\"id\": \"d1\", \"os\": {\"name\": \"x\"}}, \"tags\": [\"t0\", \"t1\", \"t2\"],"        \
+    "{\"ad_id\": \"ad_7\", \"cost\": 12, \"rate\": 0.5, \"ok\": true, \"no\": false,"              \
+    " \"nothing\": null, \"device\": {\"id\": \"d1\", \"os\": {\"name\": \"x\"}},"                 \
+    " \"tags\": [\"t0\", \"t1\", \"t2\"],"                                                         \
     " \"big\": 9223372036854775807, \"huge\": 170141183460469231731687303715884105727,"            \
-    " \"id\": 9007199254740993, \"user-id\": \"u1\", \"type\": \"click\", \"empty\": \"\","           \
+    " \"id\": 9007199254740993, \"user-id\": \"u1\", \"type\": \"click\","                         \
+    " \"empty\": \"\","                                                                            \
     " \"nul\": \"a\\u0000b\", \"zero\": 0, \"neg\": -7, \"deep\": [[1, 2], {\"k\": [3]}]}"
 /* clang-format on */
 
