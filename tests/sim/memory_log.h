@@ -72,7 +72,7 @@ typedef struct memory_client {
     struct memory_consumer *consumer; /* its pipeline's; NULL: not open */
     memory_state state;
     int fuse;           /* crash points until it dies; -1: it does not */
-    int stall;          /* appends of a flush until it freezes; -1: it does not */
+    int stall;          /* appends until it freezes, as soon as it may; -1: it does not */
     bool loses_records; /* the next flush leaves a hole */
     size_t poll_max;    /* records of one poll */
     bool calm;          /* offset commits never fail */

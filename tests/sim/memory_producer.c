@@ -179,7 +179,8 @@ static br_status append_all(memory_producer *p, br_err *err)
 {
     memory_client *client = p->client;
     for (memory_queue *queue; (queue = choose(p)) != NULL;) {
-        if (client->stall >= 0 && client->stall-- == 0 && may_freeze(p)) return freeze(p, err);
+        if (client->stall == 0 && may_freeze(p)) return freeze(p, err);
+        if (client->stall > 0) client->stall--;
         if (!memory_client_tick(client, "append")) return memory_client_gone(err);
         append(p, queue);
     }
