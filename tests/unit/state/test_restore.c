@@ -267,6 +267,14 @@ static void restore__several_markers__highest_counts(void **state)
     assert_true(br_bytes_equal(restored.operator_spec, BR_LITERAL("new")));
     assert_int_equal(br_env_rows(f->env, 0), 0);
     br_restore_destroy(restore);
+    /* After a crash before the task's first commit the next restore begins behind the markers. */
+    close_env(f, false);
+    open_env(f);
+    const Brine__State__Checkpoint *stored = br_env_checkpoint(f->env);
+    assert_int_equal(changelog_next(f, "first"), 4);
+    assert_int_equal(stored->version->incarnation, 2);
+    assert_int_equal(stored->version->offset, 50);
+    assert_int_equal(stored->stream_time, -7);
 }
 
 /* ---- hostile bytes ---- */
