@@ -15,7 +15,4 @@ void worker_give(worker *one, place *at);
 /* Lost: without a commit. */
 void worker_take_away(place *at, bool lost);
 
-bool world_chance(world *w, uint32_t percent);
-void world_dispose(world *w);
-
 #endif

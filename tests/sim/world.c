@@ -3,7 +3,6 @@
 
 #include "jobs/plan.h"
 #include "runtime/base/alloc.h"
-#include "runtime/base/failpoint.h"
 #include "runtime/base/hash.h"
 #include "runtime/catalog.h"
 #include "tests/sim/check.h"

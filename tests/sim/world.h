@@ -63,6 +63,7 @@ typedef struct world {
 /* world is zeroed, or was closed. */
 void world_open(world *w, const world_opts *opts);
 void world_close(world *w);
+void world_dispose(world *w); /* after the last close: what is kept from seed to seed */
 /* Something happens: input arrives, a worker starts, does a step or dies, a task moves, … */
 void world_tick(world *w);
 /* Goes on without mishaps until everything that has arrived is read and committed, and frozen
@@ -74,6 +75,7 @@ void world_stop(world *w);
 /* Nothing of any task's state is left but what the topics hold. */
 void world_forget_disks(world *w);
 void world_place_dir(const world *w, const place *at, const worker *owner, br_buf *out);
+bool world_chance(world *w, uint32_t percent);
 /* For the transcript; hashed as well. */
 void world_say(world *w, const char *fmt, ...) BR_PRINTF(2, 3);
 void world_fail(world *w, const char *fmt, ...) BR_PRINTF(2, 3);
