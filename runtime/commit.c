@@ -107,6 +107,16 @@ static br_status write_task(br_task *task, br_err *err)
     return br_env_write(task->env, write_tables, task, &checkpoint, err);
 }
 
+br_status br_commit_rows(br_task *task, br_err *err)
+{
+    br_status st = write_task(task, err);
+    if (st != BR_OK) return st;
+    task->stored_next = task->next_offset;
+    for (size_t i = 0; i < task->chain.op_count; i++)
+        if (task->chain.ops[i]->table) br_table_stored(task->chain.ops[i]->table);
+    return BR_OK;
+}
+
 static void tables_committed(br_task *task)
 {
     for (size_t i = 0; i < task->chain.op_count; i++)

@@ -167,6 +167,22 @@ static br_status repair_tasks(br_pipeline *pipeline, br_err *err)
     return st;
 }
 
+/* Memory is short while stage two reads what was there when it started. Its rows go to LMDB; if that is
+ * not enough, because of groups that wait for emission, it emits before it is at the end: totals that
+ * grow are better than a worker that dies. */
+static br_status relieve(br_pipeline *pipeline, br_err *err)
+{
+    br_status st = BR_OK;
+    for (size_t i = 0; st == BR_OK && i < pipeline->task_count; i++) {
+        br_task *task = pipeline->tasks[i];
+        if (!br_budget_spent(&pipeline->budget)) break;
+        if (task->phase != BR_TASK_RUNNING || task->next_offset >= task->gate) continue;
+        st = br_commit_rows(task, err);
+        if (br_budget_spent(&pipeline->budget)) task->gate = 0;
+    }
+    return st;
+}
+
 static int wait_ms(const br_pipeline *pipeline, int timeout_ms)
 {
     if (!anything_changed(pipeline)) return timeout_ms;
@@ -202,6 +218,7 @@ br_status br_pipeline_step(br_pipeline *pipeline, int timeout_ms, br_err *err)
     }
     if (pipeline->stopped) return finish_stop(pipeline, err);
     st = repair_tasks(pipeline, err);
+    if (st == BR_OK && br_budget_spent(&pipeline->budget)) st = relieve(pipeline, err);
     if (st == BR_OK && commit_due(pipeline) && anything_changed(pipeline))
         st = br_commit(pipeline, err);
     return st < 0 ? st : polled;

@@ -366,7 +366,7 @@ static size_t eviction_age(const br_table *table, uint64_t excess)
     uint64_t bytes[AGES] = {0}, sum = 0;
     for (size_t i = 0; i < table->slot_count; i++) {
         const br_entry *entry = table->slots[i].entry;
-        if (entry) bytes[age_of(table, entry)] += (uint64_t)entry_bytes(entry);
+        if (entry && !entry->emit) bytes[age_of(table, entry)] += (uint64_t)entry_bytes(entry);
     }
     size_t age = AGES;
     while (age > 0 && sum < excess) sum += bytes[--age];
@@ -380,7 +380,7 @@ static void evict(br_table *table, uint64_t used_max)
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < table->slot_count && table->budget->used > used_max; i++) {
             br_entry *entry = table->slots[i].entry;
-            if (!entry || age_of(table, entry) < from + (pass == 0)) continue;
+            if (!entry || entry->emit || age_of(table, entry) < from + (pass == 0)) continue;
             drop(table, entry);
             table->slots[i].entry = NULL;
         }
@@ -390,7 +390,7 @@ static void evict(br_table *table, uint64_t used_max)
     rebuild(table, count);
 }
 
-void br_table_committed(br_table *table)
+void br_table_stored(br_table *table)
 {
     for (size_t i = 0; i < table->dirty.count; i++) {
         br_entry *entry = table->dirty.at[i];
@@ -398,9 +398,15 @@ void br_table_committed(br_table *table)
         table->stored_count += !entry->stored;
         entry->stored = true;
     }
-    for (size_t i = 0; i < table->emit.count; i++) table->emit.at[i]->emit = false;
-    table->dirty.count = table->emit.count = 0;
+    table->dirty.count = 0;
     uint64_t used_max = table->budget->max / 4 * 3;
     if (table->budget->used > used_max && table->entry_count > 0) evict(table, used_max);
     table->commits++;
+}
+
+void br_table_committed(br_table *table)
+{
+    for (size_t i = 0; i < table->emit.count; i++) table->emit.at[i]->emit = false;
+    table->emit.count = 0;
+    br_table_stored(table);
 }
