@@ -96,7 +96,9 @@ static void compile(world *w)
     br_job_errors_dispose(&errors);
     /* A small one commits early and reads rows from LMDB again. */
     static const uint64_t caches[] = {64 << 20, 64 << 10, 4 << 10};
-    w->plan->cache_bytes = caches[br_rng_below(&w->rng, BR_COUNTOF(caches))];
+    size_t cache = br_rng_below(&w->rng, BR_COUNTOF(caches));
+    w->plan->cache_bytes = caches[cache];
+    w->small_cache = cache > 0;
 }
 
 static void make_topics(world *w)
@@ -248,6 +250,14 @@ static void move_one(world *w)
     if (at->owner) worker_take_away(at, world_chance(w, 30));
 }
 
+/* A frozen owner sends all that it has left, and its successor dies before it has seen that. */
+static void wake_and_kill(world *w)
+{
+    while (w->log.late_count > 0) memory_wake(&w->log);
+    for (size_t i = 0; i < w->worker_count; i++)
+        if (world_chance(w, 70)) worker_kill(&w->workers[i]);
+}
+
 static void work(world *w)
 {
     worker *one = &w->workers[br_rng_below(&w->rng, w->worker_count)];
@@ -259,7 +269,7 @@ static void work(world *w)
 void world_tick(world *w)
 {
     uint64_t luck = br_rng_below(&w->rng, 100);
-    while (w->log.late_count > 0 && world_chance(w, 40)) memory_wake(&w->log);
+    while (w->log.late_count > 0 && world_chance(w, 25)) memory_wake(&w->log);
     give_all(w, 50);
     if (luck < 8)
         arrive(w, 1 + br_rng_below(&w->rng, ARRIVE_MAX));
@@ -269,6 +279,8 @@ void world_tick(world *w)
         start_or_stop(w);
     else if (luck < 40)
         move_one(w);
+    else if (luck < 46 && w->log.late_count > 0)
+        wake_and_kill(w);
     else if (luck < 41 || (w->stalled && w->log.late_count == 0 && luck < 48))
         world_settle(w); /* another owner may freeze then */
     else

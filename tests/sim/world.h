@@ -55,7 +55,8 @@ typedef struct world {
     size_t arrived; /* input records */
     bool calm;      /* nothing goes wrong any more */
     bool stalled;   /* since the last time that everything was settled */
-    bool failed;    /* why: err */
+    bool small_cache;
+    bool failed; /* why: err */
     br_err err;
     uint64_t hash; /* of all that happened */
 } world;
