@@ -26,6 +26,7 @@ set(third_party
   "(lua|lauxlib|lualib)\\.h : operators/(expr_lua|lua_)[a-z_]*\\.[ch]"
   "yaml\\.h : jobs/yaml\\.c"
   "xxhash\\.h : runtime/base/hash\\.c"
+  "mimalloc\\.h : runtime/main\\.c"
   "protobuf-c/.* : state/.* operators/.* jobs/.* runtime/.* tests/.*"
   "cmocka\\.h : tests/.*"
   # C++'s own, for the one C++ file
