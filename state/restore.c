@@ -173,6 +173,12 @@ static br_status write_at(br_restore *restore, int64_t next, br_err *err)
     ours.id = (char *)(uintptr_t)br_env_store_id(restore->env, restore->store);
     ours.has_changelog_next = true;
     ours.changelog_next = next;
+    if (restore->operator_spec.len >
+        0) { /* or the next restore would not know whose rows these are */
+        ours.has_operator_ = true;
+        ours.operator_.data = (uint8_t *)restore->operator_spec.data;
+        ours.operator_.len = restore->operator_spec.len;
+    }
     stores[at] = &ours;
     row.stores = stores;
     raise_version(restore, &row, &version);

@@ -116,7 +116,9 @@ class Totals(flow.Flow):
         self.check(lines)
         sent = self.appended(f"{self.job_name}-per_ad-repartition")
         self.assertEqual(sent, summary["partials"])
-        self.assertLessEqual(sent, 100 * 12)
+        # Tasks that start one after the other share no commit: a few, whatever COUNT is.
+        self.assertLessEqual(sent, 100 * 12 * summary["commits"])
+        self.assertLess(sent, COUNT / 10)
         self.assertGreaterEqual(sent, 100)
 
 
