@@ -10,7 +10,9 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/logger.h"
 
-enum { SEEK_TIMEOUT_MS = 1000 };
+#include <time.h>
+
+enum { SEEK_TIMEOUT_MS = 1000, ENDS_STEP_MS = 20 };
 
 /* ---- slots ---- */
 
@@ -167,22 +169,36 @@ static void tell_librdkafka(br_kafka_consumer *c, rd_kafka_topic_partition_list_
         br_kafka_fail(&c->broken, c->client, code, NULL, "group %s: assignment", c->group);
 }
 
-/* Puts the end's offset where OFFSET_END stands. */
-static br_status find_ends(br_kafka_consumer *c, rd_kafka_topic_partition_list_t *list, br_err *err)
+/* Puts the end's offset where OFFSET_END stands; it stays where the answer is an error, of which the
+ * last is returned. */
+static rd_kafka_resp_err_t ask_ends(br_kafka_consumer *c, rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(list->cnt);
     for (int i = 0; i < list->cnt; i++)
         if (list->elems[i].offset == RD_KAFKA_OFFSET_END)
             rd_kafka_topic_partition_list_add(ends, list->elems[i].topic, list->elems[i].partition)
                 ->offset = RD_KAFKA_OFFSET_END; /* as a time: the latest */
-    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR, failure = RD_KAFKA_RESP_ERR_NO_ERROR;
     if (ends->cnt > 0) code = rd_kafka_offsets_for_times(c->client->rk, ends, BR_KAFKA_TIMEOUT_MS);
     for (int i = 0; i < ends->cnt && !code; i++) {
         const rd_kafka_topic_partition_t *end = &ends->elems[i];
-        code = end->err;
-        rd_kafka_topic_partition_list_find(list, end->topic, end->partition)->offset = end->offset;
+        if (end->err)
+            failure = end->err;
+        else
+            rd_kafka_topic_partition_list_find(list, end->topic, end->partition)->offset =
+                end->offset;
     }
     rd_kafka_topic_partition_list_destroy(ends);
+    return code ? code : failure;
+}
+
+/* A leader that is not known yet, of a topic just made or of a broker just lost, is waited for. */
+static br_status find_ends(br_kafka_consumer *c, rd_kafka_topic_partition_list_t *list, br_err *err)
+{
+    int64_t until = br_mono_ms(&br_system_clock) + BR_KAFKA_TIMEOUT_MS;
+    rd_kafka_resp_err_t code;
+    while (br_kafka_is_transient(code = ask_ends(c, list)) && br_mono_ms(&br_system_clock) < until)
+        nanosleep(&(struct timespec){.tv_nsec = ENDS_STEP_MS * 1000000L}, NULL);
     if (!code) return BR_OK;
     return br_kafka_fail(err, c->client, code, NULL, "group %s: where partitions end", c->group);
 }
