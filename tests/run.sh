@@ -40,13 +40,13 @@ install() {
     DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "${missing[@]}"
 }
 
-# FOLDER OPTION…
+# FOLDER TARGET OPTION…
 build() {
-    local folder=$1
-    shift
+    local folder=$1 target=$2
+    shift 2
     cmake -G Ninja -S . -B "$folder" -DBR_WERROR=ON "$@" >"$folder.log" 2>&1 ||
         { cat "$folder.log"; return 1; }
-    cmake --build "$folder"
+    cmake --build "$folder" --target "$target"
 }
 
 # A broker that an interrupted run left behind would keep its port and its files.
@@ -63,7 +63,7 @@ trap stop_broker EXIT
 
 if [[ $mode == --quick ]]; then
     part "build"
-    build build -DBR_FAILPOINTS=ON
+    build build all -DBR_FAILPOINTS=ON
     part "tests"
     ctest --test-dir build -j "$jobs" --output-on-failure -L '^(unit|flow|fuzz|tidy)$'
     exit
@@ -75,16 +75,17 @@ seconds=60
 [[ $mode == --long ]] && seconds=600
 
 part "build with gcc"
-build build -DBR_FAILPOINTS=ON -DBR_KAFKA_TESTS=ON -DBR_FUZZ_SECONDS=$seconds \
+build build all -DBR_FAILPOINTS=ON -DBR_KAFKA_TESTS=ON -DBR_FUZZ_SECONDS=$seconds \
     -DBR_SANITIZED_BUILD="$PWD/build/sanitized" -DBR_FUZZ_BUILD="$PWD/build/clang" \
     -DBR_RDKAFKA_BUILD="$PWD/build/newer"
 part "build with a newer librdkafka"
 deploy/librdkafka.sh build/librdkafka
-build build/newer -DBR_FAILPOINTS=ON -DBR_KAFKA_TESTS=ON -DBRINE_RDKAFKA="$PWD/build/librdkafka"
+build build/newer kafka_programs -DBR_FAILPOINTS=ON -DBR_KAFKA_TESTS=ON \
+    -DBRINE_RDKAFKA="$PWD/build/librdkafka"
 part "build with address and undefined behaviour sanitizers"
-build build/sanitized -DBR_FAILPOINTS=ON -DBR_SANITIZE=address,undefined
+build build/sanitized all -DBR_FAILPOINTS=ON -DBR_SANITIZE=address,undefined
 part "build with clang and libFuzzer"
-CC=clang-14 CXX=clang++-14 build build/clang -DBR_FUZZ=ON -DBR_SANITIZE=address,undefined
+CC=clang-14 CXX=clang++-14 build build/clang fuzz -DBR_FUZZ=ON -DBR_SANITIZE=address,undefined
 part "tests"
 code=0
 ctest --test-dir build -j "$jobs" --output-on-failure --no-tests=error || code=$?
