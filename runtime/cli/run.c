@@ -18,7 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROGRESS_TERMINAL_MS = 250, PROGRESS_FILE_MS = 10000 };
+enum {
+    PROGRESS_TERMINAL_MS = 250,
+    PROGRESS_FILE_MS = 10000,
+    STOP_WAIT_S = 9, /* after a signal; what runs us often kills after 10 s */
+};
 
 typedef struct run {
     br_connect connect;
@@ -31,6 +35,18 @@ typedef struct run {
     bool terminal;
 } run;
 
+/* A log that no longer answers may hold the last commit up for minutes: the process ends without it,
+ * which is safe at any point. */
+static void on_alarm(int number)
+{
+    static const char text[] = "brine run: the log did not answer in time after the signal: ended "
+                               "without the last commit. "
+                               "Nothing is lost: the next start does it again\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(BR_EXIT_FAILED);
+}
+
 /* The second signal ends the process at once: state is safe at any point. */
 static void on_signal(int number)
 {
@@ -38,12 +54,15 @@ static void on_signal(int number)
     (void)number;
     if (seen++) _exit(BR_EXIT_FAILED);
     br_worker_stop();
+    (void)alarm(STOP_WAIT_S);
 }
 
 static void catch_signals(void)
 {
     struct sigaction stop = {.sa_handler = on_signal};
+    struct sigaction too_late = {.sa_handler = on_alarm};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGALRM, &too_late, NULL);
     (void)sigaction(SIGINT, &stop, NULL);
     (void)sigaction(SIGTERM, &stop, NULL);
     (void)sigaction(SIGPIPE, &ignore, NULL);
