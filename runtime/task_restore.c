@@ -116,11 +116,21 @@ static br_status open_env(br_task *task, br_err *err)
     return read_checkpoint(task, err);
 }
 
+/* Where a changelog's records go. */
+typedef struct replay {
+    br_restore *restore;
+    uint64_t records; /* not yet in the counters */
+} replay;
+
 static br_status add_record(void *arg, void *user, const br_record *record, br_err *err)
 {
+    replay *to = arg;
     (void)user;
-    br_status st = br_restore_add(arg, record->offset, record->key, record->value, err);
-    return st < 0 ? br_wrap(err, "offset %" PRId64, record->offset) : st;
+    to->records++;
+    br_status st = br_restore_add(to->restore, record->offset, record->key, record->value, err);
+    if (st >= 0) return st;
+    return br_wrap(err, "%s[%" PRId32 "]@%" PRId64, record->topic, record->partition,
+                   record->offset);
 }
 
 /* Reads until the position (gaps at the end included) reaches the end that the changelog had. */
@@ -128,13 +138,10 @@ static br_status read_changelog(br_task *task, br_reader *reader, br_restore *re
                                 br_err *err)
 {
     br_status st = BR_OK;
-    int64_t before = br_reader_position(reader);
     while (st >= 0 && br_reader_position(reader) < end && !atomic_load(&task->abandoned)) {
-        st =
-            br_reader_poll(reader, RESTORE_POLL_MS, RESTORE_POLL_RECORDS, add_record, restore, err);
-        int64_t now = br_reader_position(reader);
-        if (now > before) br_count(&task->opts.counters->restored, (uint64_t)(now - before));
-        before = now;
+        replay to = {.restore = restore};
+        st = br_reader_poll(reader, RESTORE_POLL_MS, RESTORE_POLL_RECORDS, add_record, &to, err);
+        br_count(&task->opts.counters->restored, to.records);
     }
     return st < 0 ? st : BR_OK;
 }
@@ -197,7 +204,8 @@ static br_status restore_stores(br_task *task, br_err *err)
 static br_status restore_anew(br_task *task, br_err *err)
 {
     br_log_line(BR_WARN,
-                "the changelog begins behind the checkpoint: restoring from its first record",
+                "changelog records were deleted before they were restored: groups that the rest "
+                "does not hold begin anew",
                 "dir=%s", task->dir);
     for (size_t i = 0; i < task->opts.stage->store_count; i++) {
         br_restore_destroy(task->restores[i]);
