@@ -71,6 +71,61 @@ static br_status create(br_log *log, const br_plan *plan, const br_plan_topic *t
     return br_log_create_topic(log, &spec, err);
 }
 
+static br_status has_records(br_log *log, const char *topic, bool *found, br_err *err)
+{
+    br_topic_info info;
+    br_status st = br_log_topic(log, topic, &info, err);
+    *found = false;
+    for (int32_t p = 0; st == BR_OK && !*found && p < info.partitions; p++) {
+        int64_t low, end;
+        st = br_log_offsets(log, topic, p, &low, &end, err);
+        *found = st == BR_OK && end > 0;
+    }
+    return st == BR_NOT_FOUND ? BR_OK : st;
+}
+
+/* The changelog with records of a groupBy that writes into this repartition topic; NULL: none. */
+static br_status find_written(br_log *log, const br_plan *plan, const char *repartition,
+                              const char **changelog, br_err *err)
+{
+    const char *id = NULL;
+    br_status st = BR_OK;
+    bool found = false;
+    *changelog = NULL;
+    for (size_t i = 0; i < plan->stage_count && !id; i++)
+        if (strcmp(plan->stages[i].topic, repartition) == 0) id = plan->stages[i].id;
+    BR_ASSERT(id);
+    for (size_t i = 0; i < plan->stage_count; i++) {
+        const br_stage *stage = &plan->stages[i];
+        for (size_t s = 0; st == BR_OK && !found && s < stage->store_count; s++) {
+            const br_plan_store *store = &stage->stores[s];
+            if (!store->changelog || strcmp(store->id, id) != 0) continue;
+            st = has_records(log, store->changelog, &found, err);
+            if (found) *changelog = store->changelog;
+        }
+    }
+    return st;
+}
+
+/* No record is written before all topics are there. So a repartition topic that is missing beside a
+ * changelog with records was deleted: partials that no record changes again would stay lost. */
+static br_status check_not_deleted(br_log *log, const br_plan *plan, const br_plan_topic *topic,
+                                   br_err *err)
+{
+    const char *changelog = NULL;
+    br_topic_info now;
+    br_status st = topic->role == BR_TOPIC_REPARTITION
+                       ? find_written(log, plan, topic->name, &changelog, err)
+                       : BR_OK;
+    if (st != BR_OK || !changelog) return st;
+    st = br_log_topic(log, topic->name, &now, err); /* another worker may have made it meanwhile */
+    if (st != BR_NOT_FOUND) return st;
+    return br_fail(err, BR_ERR_CONFIG,
+                   "topic `%s` is missing, but topic `%s` has the job's records: it was deleted, "
+                   "or the job had one stage before. Give the job another name to begin anew",
+                   topic->name, changelog);
+}
+
 static br_status prepare_topic(br_log *log, const br_plan *plan, size_t at, int32_t *partitions,
                                int64_t source_message_bytes, br_err *err)
 {
@@ -82,6 +137,8 @@ static br_status prepare_topic(br_log *log, const br_plan *plan, size_t at, int3
     br_topic_info found;
     br_status st = br_log_topic(log, topic->name, &found, err);
     if (st == BR_NOT_FOUND) {
+        st = check_not_deleted(log, plan, topic, err);
+        if (st != BR_OK) return st;
         st = create(log, plan, topic, wanted, source_message_bytes, err);
         if (st == BR_OK) st = br_log_topic(log, topic->name, &found, err);
         if (st == BR_NOT_FOUND)

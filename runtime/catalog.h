@@ -4,7 +4,8 @@
  * lag of 10 min, well above the producers' delivery timeout; replication by the broker's default.
  * Topics that exist are not changed, but for one thing: a source that got more partitions gives
  * them to the changelogs of its groupBys in two stages. In one stage that is refused: the
- * producer's keys have moved to other partitions, away from their state. */
+ * producer's keys have moved to other partitions, away from their state. A repartition topic that
+ * is missing beside state is refused as well. */
 #ifndef BR_RUNTIME_CATALOG_H
 #define BR_RUNTIME_CATALOG_H
 

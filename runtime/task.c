@@ -125,6 +125,16 @@ static br_status check_state_is_there(const br_task *task, br_err *err)
                    stage->stores[0].changelog);
 }
 
+static br_status input_made_again(const br_task *task, int64_t read, br_err *err)
+{
+    return br_fail(err, BR_ERR_CONFIG,
+                   "topic `%s` partition %" PRId32 " ends at offset %" PRId64
+                   ", but the job has read it up to %" PRId64
+                   ": the topic was deleted and made again. Give the job another name, or delete "
+                   "its state folder and its internal topics",
+                   task->opts.at.topic, task->opts.at.partition, task->end, read);
+}
+
 static br_status prepare_source(br_task *task, br_err *err)
 {
     int64_t start = task->committed;
@@ -137,13 +147,7 @@ static br_status prepare_source(br_task *task, br_err *err)
     else if (st == BR_OK && start < 0)
         st = first_offset(task, &start, err);
     if (st != BR_OK) return st;
-    if (task->end < start)
-        return br_fail(err, BR_ERR_CONFIG,
-                       "topic `%s` partition %" PRId32 " ends at offset %" PRId64
-                       ", but the job has read it up to %" PRId64
-                       ": the topic was deleted and made again. Give the job another name, or "
-                       "delete its state folder and its internal topics",
-                       task->opts.at.topic, task->opts.at.partition, task->end, start);
+    if (task->end < start) return input_made_again(task, start, err);
     report_lost(task, start);
     task->next_offset = start < task->low ? task->low : start;
     /* The checkpoint's is of another record then, and must not be stored with this offset. */
@@ -153,8 +157,9 @@ static br_status prepare_source(br_task *task, br_err *err)
 
 /* Stage two starts at the lower of its checkpoint and the committed offset, and emits nothing until
  * it has read to the end that its partition has now: totals on the way there are old. */
-static void prepare_merge(br_task *task)
+static br_status prepare_merge(br_task *task, br_err *err)
 {
+    if (task->committed > task->end) return input_made_again(task, task->committed, err);
     int64_t stored = task->stored_next < 0 ? 0 : task->stored_next;
     int64_t acked = task->committed < 0 ? 0 : task->committed;
     int64_t start = stored < acked || !BR_RULE(start_at_committed) ? stored : acked;
@@ -162,6 +167,7 @@ static void prepare_merge(br_task *task)
     task->context.emit_from = acked;
     task->gate = BR_RULE(nothing_before_end) ? task->end : 0;
     task->phase = BR_TASK_STARTING;
+    return BR_OK;
 }
 
 br_status br_task_prepare(br_task *task, int64_t committed, br_arena *arena, br_budget *budget,
@@ -174,11 +180,8 @@ br_status br_task_prepare(br_task *task, int64_t committed, br_arena *arena, br_
     br_chain_build(&task->chain, stage, &task->context, task->env, budget, seed);
     br_status st = mend(task, err);
     forget_restores(task);
-    if (st == BR_OK && stage->kind == BR_STAGE_MERGE)
-        prepare_merge(task);
-    else if (st == BR_OK)
-        st = prepare_source(task, err);
-    return st;
+    if (st != BR_OK) return st;
+    return stage->kind == BR_STAGE_MERGE ? prepare_merge(task, err) : prepare_source(task, err);
 }
 
 bool br_task_dirty(const br_task *task)
