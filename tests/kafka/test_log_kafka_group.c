@@ -515,8 +515,8 @@ static void rebalance__under_production__loses_and_doubles_nothing(void **state)
     for (int p = 0; p < PARTITIONS; p++)
         for (int64_t o = 0; o < f.sent[p]; o++)
             if (seen[p * SEEN_MAX + o] != 1)
-                fail_msg("%d@%lld was handed over %d times", p, (long long)o,
-                         seen[p * SEEN_MAX + o]);
+                fail_msg("%d@%lld was handed over %d times (partitions lost: %d)", p, (long long)o,
+                         seen[p * SEEN_MAX + o], a.lost);
     assert_int_equal(a.lost, 0);
     assert_true(a.committed > 0);
     assert_true(f.sent[0] > 100);
