@@ -181,8 +181,8 @@ static int run_job(run *r, const br_job_file *file)
 static br_status check_name(const char *name, br_err *err)
 {
     enum { NAME_MAX_BYTES = 200 };
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t len = strlen(name);
     if (len > 0 && len <= NAME_MAX_BYTES && strspn(name, allowed) == len) return BR_OK;
     return br_fail(err, BR_ERR_CONFIG,

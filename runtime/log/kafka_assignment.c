@@ -169,8 +169,8 @@ static void tell_librdkafka(br_kafka_consumer *c, rd_kafka_topic_partition_list_
         br_kafka_fail(&c->broken, c->client, code, NULL, "group %s: assignment", c->group);
 }
 
-/* Puts the end's offset where OFFSET_END stands; it stays where the answer is an error, of which the
- * last is returned. */
+/* Puts the end's offset where OFFSET_END stands; it stays where the answer is an error, of which
+ * the last is returned. */
 static rd_kafka_resp_err_t ask_ends(br_kafka_consumer *c, rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_topic_partition_list_t *ends = rd_kafka_topic_partition_list_new(list->cnt);
