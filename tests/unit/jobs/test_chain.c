@@ -2,6 +2,7 @@
 #include "jobs/chain.h"
 #include "operators/tuple.h"
 #include "runtime/base/alloc.h"
+#include "unit/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@ typedef struct fixture {
     br_outlet outlet;
     br_task_context context;
     br_budget budget;
-    char dir[32];
+    char dir[256];
 } fixture;
 
 static void keep(fixture *f, char kind, size_t index, br_bytes key, br_bytes value)
@@ -87,11 +88,11 @@ static void fake_null_key(void *self, const br_row *row)
 static void setup(fixture *f, const char *text)
 {
     br_job_errors errors;
-    *f = (fixture){.dir = "/tmp/brine-chain-XXXXXX", .budget = {.max = 1 << 20}};
+    *f = (fixture){.budget = {.max = 1 << 20}};
     assert_int_equal(br_job_parse(&f->job, br_str(text), "job.yaml", &errors), BR_OK);
     assert_int_equal(br_plan_compile(&f->plan, f->job, &errors), BR_OK);
     br_job_errors_dispose(&errors);
-    assert_non_null(mkdtemp(f->dir));
+    temp_dir_make(f->dir, sizeof(f->dir), "chain");
     f->outlet = (br_outlet){.self = f,
                             .sink = fake_sink,
                             .changelog = fake_changelog,
@@ -108,7 +109,6 @@ static void setup(fixture *f, const char *text)
 
 static void teardown(fixture *f)
 {
-    char command[64];
     for (size_t i = 0; i < f->count; i++) {
         br_free(f->sent[i].key);
         br_free(f->sent[i].value);
@@ -116,14 +116,13 @@ static void teardown(fixture *f)
     br_arena_destroy(f->context.arena);
     br_plan_destroy(f->plan);
     br_job_destroy(f->job);
-    (void)snprintf(command, sizeof(command), "rm -r %s", f->dir);
-    assert_int_equal(system(command), 0);
+    temp_dir_remove(f->dir);
 }
 
 static br_env *open_env(const fixture *f, const br_stage *stage, const char *name)
 {
     const char *ids[8];
-    char dir[64];
+    char dir[320];
     br_env *env = NULL;
     br_err err;
     (void)snprintf(dir, sizeof(dir), "%s/%s", f->dir, name);

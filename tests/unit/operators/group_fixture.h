@@ -8,6 +8,7 @@
 #include "operators/tuple.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/hash.h"
+#include "unit/temp_dir.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -31,7 +32,7 @@ typedef struct sent_records {
 } sent_records;
 
 typedef struct fixture {
-    char dir[128];
+    char dir[256];
     br_layout *layout;
     br_expr *by[4], *arguments[8];
     const char *by_names[4];
@@ -181,9 +182,7 @@ static inline fixture *fixture_create(const char *const *by, const char *const *
 {
     static const char *const fields[FIELDS] = {"k", "v", "w"};
     fixture *f = BR_NEW(fixture);
-    const char *tmp = getenv("TMPDIR");
-    snprintf(f->dir, sizeof f->dir, "%s/brine-group-XXXXXX", tmp ? tmp : "/tmp");
-    assert_non_null(mkdtemp(f->dir));
+    temp_dir_make(f->dir, sizeof(f->dir), "group");
     f->layout = br_layout_create();
     br_scope *scope = br_scope_of_fields(f->layout, fields, FIELDS, 0);
     f->conf = (br_group_conf){.id = "per_k", .by = f->by, .by_names = f->by_names};
@@ -239,7 +238,6 @@ static inline void fixture_close(fixture *f)
 
 static inline void fixture_destroy(fixture *f)
 {
-    char command[160];
     fixture_close(f);
     forget(&f->changelog);
     forget(&f->partials);
@@ -249,8 +247,7 @@ static inline void fixture_destroy(fixture *f)
     br_layout_destroy(f->layout);
     br_arena_destroy(f->arena);
     br_buf_dispose(&f->results);
-    snprintf(command, sizeof command, "rm -rf '%s'", f->dir);
-    assert_int_equal(system(command), 0);
+    temp_dir_remove(f->dir);
     br_free(f);
 }
 

@@ -1,39 +1,12 @@
 /* tests/unit/operators/test_aggregate.c - aggregates: their calls, what they take, what they give.
  */
-#include "operators/aggregate.h"
 #include "operators/record.h"
-#include "runtime/base/alloc.h"
+#include "unit/operators/aggregate_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 static const br_origin at_noon = {.time_ms = 43200000, .offset = 7};
-
-static const br_aggregate *function(const char *call)
-{
-    const br_aggregate *fn;
-    br_bytes argument;
-    br_err err;
-    assert_int_equal(br_aggregate_parse(br_str(call), &fn, &argument, &err), BR_OK);
-    return fn;
-}
-
-static void *create(const br_aggregate *fn)
-{
-    void *acc = br_calloc(1, fn->acc_size);
-    fn->init(acc);
-    return acc;
-}
-
-static void destroy(const br_aggregate *fn, void *acc)
-{
-    if (fn->dispose) fn->dispose(acc);
-    br_free(acc);
-}
 
 static void add(const br_aggregate *fn, void *acc, br_value v)
 {

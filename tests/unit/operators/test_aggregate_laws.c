@@ -1,17 +1,12 @@
 /* tests/unit/operators/test_aggregate_laws.c - what makes an aggregate mergeable, for each of them:
  * init is the identity, merge is associative and commutative, and stored bytes change nothing. */
-#include "operators/aggregate.h"
-#include "runtime/base/alloc.h"
 #include "runtime/base/rng.h"
+#include "unit/operators/aggregate_fixture.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { EVENTS = 40, PARTS = 5, ROUNDS = 300 };
 
@@ -24,28 +19,6 @@ typedef struct event {
 static const char *const calls[] = {
     "count()", "count(x)", "sum(x)", "avg(x)", "min(x)", "max(x)", "first(x)", "last(x)",
 };
-
-static const br_aggregate *function(const char *call)
-{
-    const br_aggregate *fn;
-    br_bytes argument;
-    br_err err;
-    assert_int_equal(br_aggregate_parse(br_str(call), &fn, &argument, &err), BR_OK);
-    return fn;
-}
-
-static void *create(const br_aggregate *fn)
-{
-    void *acc = br_calloc(1, fn->acc_size);
-    fn->init(acc);
-    return acc;
-}
-
-static void destroy(const br_aggregate *fn, void *acc)
-{
-    if (fn->dispose) fn->dispose(acc);
-    br_free(acc);
-}
 
 /* Numbers of all kinds with many ties (1 and 1.0, 0.0 and -0.0), and, where not only numbers are
  * taken, texts, bools and nulls. */

@@ -5,8 +5,8 @@
 
 #include "runtime/base/alloc.h"
 #include "runtime/log/local.h"
+#include "unit/temp_dir.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,30 +30,15 @@ static char dir[256];
 static inline int make_dir(void **state)
 {
     (void)state;
-    const char *base = getenv("TMPDIR");
-    (void)snprintf(dir, sizeof(dir), "%s/brine-local-XXXXXX", base ? base : "/tmp");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static inline void remove_in(const char *path)
-{
-    DIR *d = opendir(path);
-    assert_non_null(d);
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        char name[1024];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        (void)snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-        if (e->d_type == DT_DIR) remove_in(name);
-        assert_int_equal(remove(name), 0);
-    }
-    (void)closedir(d);
+    temp_dir_make(dir, sizeof(dir), "local");
+    return 0;
 }
 
 static inline int remove_dir(void **state)
 {
     (void)state;
-    remove_in(dir);
-    return rmdir(dir);
+    temp_dir_remove(dir);
+    return 0;
 }
 
 static inline br_log *open_log(void)

@@ -3,8 +3,8 @@
 #include "runtime/base/alloc.h"
 #include "runtime/cli/cli.h"
 #include "runtime/base/bytes.h"
+#include "unit/temp_dir.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -22,35 +22,20 @@ static int before = -1; /* the folder that was the current one */
 static int enter_dir(void **state)
 {
     (void)state;
-    const char *base = getenv("TMPDIR");
-    (void)snprintf(dir, sizeof(dir), "%s/brine-cli-XXXXXX", base ? base : "/tmp");
+    temp_dir_make(dir, sizeof(dir), "cli");
     (void)unsetenv("BRINE_BROKERS");
     (void)unsetenv("BRINE_LOCAL");
     (void)unsetenv("BRINE_STATE_DIR");
     before = open(".", O_RDONLY | O_DIRECTORY);
-    return before >= 0 && mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
-}
-
-static void remove_in(const char *path)
-{
-    DIR *d = opendir(path);
-    assert_non_null(d);
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        char name[1024];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        (void)snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-        if (e->d_type == DT_DIR) remove_in(name);
-        assert_int_equal(remove(name), 0);
-    }
-    (void)closedir(d);
+    return before >= 0 && chdir(dir) == 0 ? 0 : -1;
 }
 
 static int leave_dir(void **state)
 {
     (void)state;
     if (fchdir(before) != 0 || close(before) != 0) return -1;
-    remove_in(dir);
-    return rmdir(dir);
+    temp_dir_remove(dir);
+    return 0;
 }
 
 static void write_file(const char *name, const char *text)

@@ -7,10 +7,10 @@
 #include "runtime/base/rng.h"
 #include "state/env.h"
 #include "state/version.h"
+#include "unit/temp_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,25 +30,10 @@ typedef struct fixture {
     br_err err;
 } fixture;
 
-static inline int remove_one(const char *path, const struct stat *at, int kind, struct FTW *ftw)
-{
-    (void)at;
-    (void)kind;
-    (void)ftw;
-    return remove(path);
-}
-
-static inline void remove_tree(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 static inline int set_up(void **state)
 {
     fixture *f = BR_NEW(fixture);
-    const char *base = getenv("TMPDIR");
-    (void)snprintf(f->root, sizeof(f->root), "%s/brine-state-XXXXXX", base ? base : "/tmp");
-    assert_non_null(mkdtemp(f->root));
+    temp_dir_make(f->root, sizeof(f->root), "state");
     (void)snprintf(f->dir, sizeof(f->dir), "%s/env", f->root);
     *state = f;
     return 0;
@@ -58,7 +43,7 @@ static inline int tear_down(void **state)
 {
     fixture *f = *state;
     br_env_close(f->env, false);
-    remove_tree(f->root);
+    temp_dir_remove(f->root);
     br_free(f);
     return 0;
 }

@@ -345,7 +345,7 @@ static void write__directory_removed_while_open__io_error(void **state)
     fixture *f = *state;
     open_env(f);
     check_ok(f, put_row(f, 0, BR_LITERAL("a"), BR_LITERAL("1")));
-    remove_tree(f->dir);
+    temp_dir_remove(f->dir);
     assert_int_equal(put_row(f, 0, BR_LITERAL("b"), BR_LITERAL("2")), BR_ERR_IO);
     check_message(f, f->dir);
     check_message(f, "removed");

@@ -184,7 +184,7 @@ static void open__machine_started_again__discarded_unless_closed_cleanly(void **
         assert_int_equal(br_env_discarded(f->env) == NULL, cases[i].kept);
         if (!cases[i].kept) assert_non_null(strstr(br_env_discarded(f->env), "boot id"));
         close_env(f, true);
-        remove_tree(f->dir);
+        temp_dir_remove(f->dir);
     }
 }
 
@@ -239,7 +239,7 @@ static void open__checkpoint_of_some_age__discarded_beyond_the_bound(void **stat
         assert_int_equal(br_env_rows(f->env, 0), cases[i].kept);
         assert_int_equal(br_env_discarded(f->env) == NULL, cases[i].kept);
         close_env(f, true);
-        remove_tree(f->dir);
+        temp_dir_remove(f->dir);
     }
 }
 
@@ -261,7 +261,7 @@ static void open__checkpoint_of_unknown_format__set_aside(void **state)
         assert_true(file_bytes(f, "data.mdb.damaged-1700000000000") > 0);
         check_ok(f, put_row(f, 0, BR_LITERAL("b"), BR_LITERAL("2")));
         close_env(f, true);
-        remove_tree(f->dir);
+        temp_dir_remove(f->dir);
     }
 }
 
