@@ -27,43 +27,46 @@ void br_key_map_reset(br_key_map *map)
 }
 
 /* The slot where the key is, or would be put. */
-static size_t slot_of(const br_key_map *map, br_bytes key, uint64_t hash)
+static br_key_slot *slot_of(const br_key_map *map, br_bytes key, uint64_t hash)
 {
     size_t mask = map->slot_count - 1, at = hash & mask;
-    for (; map->slots[at]; at = (at + 1) & mask) {
-        const br_key_node *node = map->slots[at];
-        if (node->hash == hash && br_bytes_equal(node->key, key)) break;
-    }
-    return at;
+    while (map->slots[at].node &&
+           (map->slots[at].hash != hash || !br_bytes_equal(map->slots[at].node->key, key)))
+        at = (at + 1) & mask;
+    return &map->slots[at];
 }
 
 static void grow(br_key_map *map)
 {
-    br_free(map->slots);
-    map->slot_count = map->slot_count ? map->slot_count * 2 : SLOTS_MIN;
+    br_key_slot *old = map->slots;
+    size_t old_count = map->slot_count;
+    map->slot_count = old_count ? old_count * 2 : SLOTS_MIN;
     map->slots = br_calloc(map->slot_count, sizeof(*map->slots));
-    for (size_t i = 0; i < map->count; i++) {
-        br_key_node *node = map->nodes[i];
-        map->slots[slot_of(map, node->key, node->hash)] = node;
+    size_t mask = map->slot_count - 1;
+    for (size_t i = 0; i < old_count; i++) {
+        if (!old[i].node) continue;
+        size_t at = old[i].hash & mask;
+        while (map->slots[at].node) at = (at + 1) & mask;
+        map->slots[at] = old[i];
     }
+    br_free(old);
 }
 
 br_key_node *br_key_map_find(const br_key_map *map, br_bytes key)
 {
-    if (map->count == 0) return NULL;
-    return map->slots[slot_of(map, key, br_hash64(key))];
+    return map->count == 0 ? NULL : slot_of(map, key, br_hash64(key))->node;
 }
 
 br_key_node *br_key_map_obtain(br_key_map *map, br_bytes key, bool *made)
 {
     if (map->count >= map->slot_count / 2) grow(map);
     uint64_t hash = br_hash64(key);
-    size_t at = slot_of(map, key, hash);
-    *made = !map->slots[at];
-    if (!*made) return map->slots[at];
+    br_key_slot *slot = slot_of(map, key, hash);
+    *made = !slot->node;
+    if (!*made) return slot->node;
     br_key_node *node = br_arena_alloc(map->arena, sizeof(*node));
-    *node = (br_key_node){.key = br_arena_copy(map->arena, key, 0), .hash = hash};
-    map->slots[at] = node;
+    *node = (br_key_node){.key = br_arena_copy(map->arena, key, 0)};
+    *slot = (br_key_slot){node, hash};
     map->nodes = br_grow(map->nodes, &map->cap, map->count + 1, sizeof(*map->nodes));
     map->nodes[map->count++] = node;
     return node;

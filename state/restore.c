@@ -13,7 +13,11 @@
 enum {
     ARENA_BLOCK_BYTES = 256 * 1024,
     MEND_BLOCK_BYTES = 16 * 1024,
-    NODE_BYTES = sizeof(br_key_node) + 4 * sizeof(void *), /* beside key and value, about */
+    /* Beside key and value, about: the node, its slots and its place in the list. */
+    NODE_BYTES = sizeof(br_key_node) + 3 * sizeof(br_key_slot) + sizeof(void *),
+    LINE_BYTES = 64,
+    PREFETCH_LINES = 2,
+    PREFETCH_AHEAD = 8,
 };
 #define HEALED INT64_MAX /* last_offset of a key in `mend` that needs no mending any more */
 
@@ -90,6 +94,12 @@ static void note_mend(br_restore *restore, const br_key_node *node)
     if (known) known->last_offset = behind ? node->last_offset : HEALED;
 }
 
+/* Before the sort where it can be: the nodes lie in memory as they came. */
+static void note_mends(br_restore *restore)
+{
+    for (size_t i = 0; i < restore->chunk.count; i++) note_mend(restore, restore->chunk.nodes[i]);
+}
+
 /* Where the store holds a higher version, the node becomes that, with nothing to write. */
 static br_status join_store(br_restore *restore, br_key_node *node, br_err *err)
 {
@@ -106,10 +116,19 @@ static br_status join_store(br_restore *restore, br_key_node *node, br_err *err)
     return BR_OK;
 }
 
+/* Sorted nodes lie in memory in no order: each would be waited for. Key and value follow the node. */
+static void prefetch(const br_key_map *chunk, size_t at)
+{
+    if (at >= chunk->count) return;
+    const char *node = (const char *)chunk->nodes[at];
+    for (size_t i = 0; i < PREFETCH_LINES; i++) __builtin_prefetch(node + i * LINE_BYTES);
+}
+
 static br_status put_chunk(void *arg, br_env_txn *txn, br_err *err)
 {
     const br_restore *restore = arg;
     for (size_t i = 0; i < restore->chunk.count; i++) {
+        prefetch(&restore->chunk, i + PREFETCH_AHEAD);
         const br_key_node *node = restore->chunk.nodes[i];
         if (!node->value.data) continue;
         br_status status = br_env_put(txn, restore->store, node->key, node->value, err);
@@ -195,16 +214,23 @@ static int64_t safe_position(const br_restore *restore, int64_t next)
     return next;
 }
 
+/* Joins the sorted chunk with the rows that the store holds. */
+static br_status join_chunk(br_restore *restore, br_err *err)
+{
+    br_status status = BR_OK;
+    for (size_t i = 0; status == BR_OK && i < restore->chunk.count; i++)
+        status = join_store(restore, restore->chunk.nodes[i], err);
+    return status;
+}
+
 static br_status write_chunk(br_restore *restore, int64_t next, br_err *err)
 {
     br_key_map *chunk = &restore->chunk;
-    br_status status = BR_OK;
     bool empty = br_env_rows(restore->env, restore->store) == 0;
+    if (empty) note_mends(restore);
     br_sort_by_key(chunk->nodes, chunk->count, key_of);
-    for (size_t i = 0; status == BR_OK && i < chunk->count; i++) {
-        if (!empty) status = join_store(restore, chunk->nodes[i], err);
-        if (status == BR_OK) note_mend(restore, chunk->nodes[i]);
-    }
+    br_status status = empty ? BR_OK : join_chunk(restore, err);
+    if (status == BR_OK && !empty) note_mends(restore);
     if (status == BR_OK) status = write_at(restore, safe_position(restore, next), err);
     br_key_map_reset(chunk);
     restore->chunk_used = 0;
