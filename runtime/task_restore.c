@@ -14,7 +14,7 @@ enum {
     /* One LMDB transaction. A store that fits into one is appended to, in order; with more, rows
      * are looked up and put one by one, at twice the cost. */
     RESTORE_CHUNK_BYTES = 128 * 1024 * 1024,
-    RESTORE_POLL_MS = 200,                  /* how soon an abandoned task is noticed */
+    RESTORE_POLL_MS = 200, /* how soon an abandoned task is noticed */
     RESTORE_POLL_RECORDS = 10000,
     /* delete.retention.ms of changelogs is 24 h; tombstones older than that may be gone. */
     CHECKPOINT_AGE_MAX_MS = 23 * 3600 * 1000,
