@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import flow  # noqa: E402
 
 LOGS = "local kafka"
+GUARANTEES = ("at_least_once", "exactly_once")
 
 
 @flow.needs_failpoints
@@ -25,7 +26,7 @@ class KilledCommits(flow.Flow):
         super().setUp()
         self.topic, self.out = self.name("in"), self.name("out")
 
-    def sum_job(self, number):
+    def sum_job(self, number, guarantee="at_least_once"):
         """A job of its own for every case, over the same topic."""
         return self.job(f"""name: {self.name(f"job{number}")}
 operators:
@@ -33,7 +34,7 @@ operators:
   - groupBy: {{id: g, by: ['unsalt(@key, "#")'],
               aggregate: {{n: count(), v: sum(v), mean: avg(v), least: min(v), most: max(v)}}}}
   - sink: {{topic: {self.out}-{number}}}
-settings: {{commit_interval: 10ms{flow.SHORT_SESSION}}}
+settings: {{commit_interval: 10ms, guarantee: {guarantee}{flow.SHORT_SESSION}}}
 """)
 
     def run_killed(self, job, failpoint):
@@ -62,23 +63,29 @@ settings: {{commit_interval: 10ms{flow.SHORT_SESSION}}}
         self.put_values(values, 3, 2)
         killed = set()
         commits = (2,) if flow.BROKER else (1, 2, 3, 4)  # each kill costs a session there
-        cases = itertools.product(flow.KILL_POINTS, commits, (True, False))
-        for number, (point, nth, keep_state) in enumerate(cases):
-            job = self.sum_job(number)
+        cases = itertools.product(GUARANTEES, flow.KILL_POINTS, commits, (True, False))
+        for number, (guarantee, point, nth, keep_state) in enumerate(cases):
+            job = self.sum_job(number, guarantee)
             if self.run_killed(job, f"{point}:{nth}"):
-                killed.add(point)
+                killed.add((guarantee, point))
             if not keep_state:
                 shutil.rmtree(self.state, ignore_errors=True)
             self.run_job(job)
             self.check(number, values)
-        self.assertEqual(set(flow.KILL_POINTS), killed)
+        self.assertEqual(set(itertools.product(GUARANTEES, flow.KILL_POINTS)), killed)
 
     def test_45_killed_again_and_again__salts_changed_between__exact(self):
         """Many crashes of one job, with new records, other salts and lost folders in between."""
-        seed = 4501
-        rng, values = random.Random(seed), []
         self.create(self.topic, 4)
-        job = self.sum_job("many")
+        self.kill_again_and_again("at_least_once", 4501)
+
+    def test_45_killed_again_and_again__exactly_once__exact(self):
+        self.create(self.topic, 4)
+        self.kill_again_and_again("exactly_once", 4503)
+
+    def kill_again_and_again(self, guarantee, seed):
+        rng, values = random.Random(seed), []
+        job = self.sum_job("many", guarantee)
         for round_number in range(4 if flow.BROKER else 12):
             fresh = [rng.randrange(-5, 50) for _ in range(20)]
             self.put_values(fresh, 4, (2, 4, 3)[round_number % 3])
@@ -103,6 +110,19 @@ settings: {{commit_interval: 10ms{flow.SHORT_SESSION}}}
         summary = self.run_job(job)
         self.assertEqual((0, 0), (summary["records"], summary["restored"]))
         self.check("done", [1, 2, 3])
+
+    def test_04_exactly_once__killed_behind_the_transaction__only_its_tail_is_restored(self):
+        """A crash costs no local state: LMDB holds nothing that is not committed."""
+        self.create(self.topic, 1)
+        self.put_values(range(50), 1, 1)
+        job = self.sum_job("tail", "exactly_once")
+        self.run_job(job)
+        self.put_values(range(50, 53), 1, 1)
+        self.assertTrue(self.run_killed(job, "commit.acked"))
+        summary = self.run_job(job)
+        self.assertGreater(summary["restored"], 0)
+        self.assertLess(summary["restored"], 6)  # what the last transaction wrote
+        self.check("tail", range(53))
 
 
 class Killed(flow.Flow):
