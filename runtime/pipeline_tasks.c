@@ -64,11 +64,12 @@ static void assigned(void *self, const br_tp *at, size_t count)
 
 static void drop_task(br_pipeline *pipeline, br_task *task, bool clean)
 {
+    bool restoring = task->phase == BR_TASK_RESTORING;
     if (pipeline->batch_task == task) {
         br_batch_reset(pipeline->batch);
         pipeline->batch_task = NULL;
     }
-    if (task->phase == BR_TASK_RESTORING)
+    if (restoring)
         br_restorer_abandon(pipeline->restorer, task);
     else
         br_task_destroy(task, clean);

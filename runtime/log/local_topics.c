@@ -53,6 +53,7 @@ static int get_topic(const br_local *log, MDB_txn *txn, const char *name, br_loc
 br_status br_local_find_topic(br_local *log, const char *name, br_local_topic *out, br_err *err)
 {
     MDB_txn *txn;
+    *out = (br_local_topic){0};
     if (br_local_read_begin(log, &txn, err) != BR_OK) return err->status;
     int rc = get_topic(log, txn, name, out);
     br_local_read_end(log, txn);
