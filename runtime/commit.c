@@ -238,6 +238,7 @@ static br_status commit_at_once(br_pipeline *pipeline, br_err *err)
 
 br_status br_commit(br_pipeline *pipeline, br_err *err)
 {
+    int64_t began_ms = br_mono_ms(pipeline->opts.clock);
     br_status st = flush_operators(pipeline, err); /* 1 */
     BR_FAILPOINT("commit.flushed");
     if (st == BR_OK)
@@ -246,6 +247,8 @@ br_status br_commit(br_pipeline *pipeline, br_err *err)
     BR_FAILPOINT("commit.done");
     if (st == BR_OK) br_count(&pipeline->opts.counters->commits, 1);
     pipeline->committed_at_ms = br_mono_ms(pipeline->opts.clock);
+    pipeline->commit_took_ms[1] = pipeline->commit_took_ms[0];
+    pipeline->commit_took_ms[0] = pipeline->committed_at_ms - began_ms;
     pipeline->sent_bytes = 0;
     return st;
 }

@@ -12,6 +12,8 @@ enum {
     POLL_RECORDS = 50000, /* one step: bounded, some 30 ms of work */
     /* What may be on its way before it is committed: a job without a groupBy sends all the time. */
     SENT_BYTES_MAX = 64 * 1024 * 1024,
+    COMMIT_PAUSE = 9, /* times what the last commit took */
+    COMMIT_PAUSE_MAX_MS = 10000,
     LOOK_EVERY_RECORDS = 1024, /* how often the clock is read between commits */
 };
 
@@ -112,11 +114,22 @@ static br_status take_partial(br_pipeline *pipeline, br_task *task, const br_rec
     return BR_OK;
 }
 
+/* The interval, or longer where commits take long: with a million groups on a backlog, at most a tenth
+ * of the time goes into them. */
+static int64_t commit_in_ms(const br_pipeline *pipeline)
+{
+    const int64_t *took = pipeline->commit_took_ms; /* one slow commit alone changes nothing */
+    int64_t pause = (took[0] < took[1] ? took[0] : took[1]) * COMMIT_PAUSE;
+    if (pause > COMMIT_PAUSE_MAX_MS) pause = COMMIT_PAUSE_MAX_MS;
+    int64_t interval = pipeline->opts.plan->commit_interval_ms;
+    return pipeline->committed_at_ms + (pause > interval ? pause : interval) -
+           br_mono_ms(pipeline->opts.clock);
+}
+
 static bool commit_due(const br_pipeline *pipeline)
 {
     return br_budget_spent(&pipeline->budget) || pipeline->sent_bytes >= SENT_BYTES_MAX ||
-           br_mono_ms(pipeline->opts.clock) - pipeline->committed_at_ms >=
-               pipeline->opts.plan->commit_interval_ms;
+           commit_in_ms(pipeline) <= 0;
 }
 
 static br_status take(void *arg, void *user, const br_record *record, br_err *err)
@@ -186,8 +199,7 @@ static br_status relieve(br_pipeline *pipeline, br_err *err)
 static int wait_ms(const br_pipeline *pipeline, int timeout_ms)
 {
     if (!anything_changed(pipeline)) return timeout_ms;
-    int64_t left = pipeline->committed_at_ms + pipeline->opts.plan->commit_interval_ms -
-                   br_mono_ms(pipeline->opts.clock);
+    int64_t left = commit_in_ms(pipeline);
     return left < 0 ? 0 : left < timeout_ms ? (int)left : timeout_ms;
 }
 

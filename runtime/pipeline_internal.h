@@ -27,10 +27,11 @@ struct br_pipeline {
     br_budget budget;
     br_task **tasks; /* all that are owned, also those in the restorer's hands */
     size_t task_count, task_cap;
-    int64_t committed_at_ms; /* monotonic: end of the last commit */
-    uint64_t sent_bytes;     /* since then */
-    bool take_failed;        /* a record's handling failed, not the log */
-    bool joined;             /* the group has assigned once */
+    int64_t committed_at_ms;   /* monotonic: end of the last commit */
+    int64_t commit_took_ms[2]; /* … and how long it and the one before it took */
+    uint64_t sent_bytes;       /* since then */
+    bool take_failed;          /* a record's handling failed, not the log */
+    bool joined;               /* the group has assigned once */
     bool closing;
     uint32_t since_look;             /* records since the clock was read */
     uint64_t records, bytes, merged; /* not yet in the counters */

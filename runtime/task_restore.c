@@ -5,6 +5,7 @@
  *            `start` says, a changelog is read from its checkpoint or its first record. */
 #include "runtime/task.h"
 
+#include "runtime/base/failpoint.h"
 #include "runtime/base/logger.h"
 #include "runtime/base/rules.h"
 
@@ -129,6 +130,7 @@ static br_status add_record(void *arg, void *user, const br_record *record, br_e
     replay *to = arg;
     (void)user;
     to->records++;
+    BR_FAILPOINT("restore.record");
     br_status st = br_restore_add(to->restore, record->offset, record->key, record->value, err);
     if (st >= 0) return st;
     return br_wrap(err, "%s[%" PRId32 "]@%" PRId64, record->topic, record->partition,
