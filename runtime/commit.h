@@ -14,7 +14,8 @@
 
 /* BR_OK, also where there was nothing to commit. */
 BR_MUST_USE br_status br_commit(br_pipeline *pipeline, br_err *err);
-/* For a stage-two task that must not emit yet (it reads what was there when it started): moves its rows
- * from memory to LMDB, and commits nothing to the group. A start after a crash reads on from there. */
+/* For a stage-two task that must not emit yet (it reads what was there when it started): moves its
+ * rows from memory to LMDB, and commits nothing to the group. A start after a crash reads on from
+ * there. */
 BR_MUST_USE br_status br_commit_rows(br_task *task, br_err *err);
 #endif

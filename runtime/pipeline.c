@@ -114,8 +114,8 @@ static br_status take_partial(br_pipeline *pipeline, br_task *task, const br_rec
     return BR_OK;
 }
 
-/* The interval, or longer where commits take long: with a million groups on a backlog, at most a tenth
- * of the time goes into them. */
+/* The interval, or longer where commits take long: with a million groups on a backlog, at most a
+ * tenth of the time goes into them. */
 static int64_t commit_in_ms(const br_pipeline *pipeline)
 {
     const int64_t *took = pipeline->commit_took_ms; /* one slow commit alone changes nothing */
@@ -180,9 +180,9 @@ static br_status repair_tasks(br_pipeline *pipeline, br_err *err)
     return st;
 }
 
-/* Memory is short while stage two reads what was there when it started. Its rows go to LMDB; if that is
- * not enough, because of groups that wait for emission, it emits before it is at the end: totals that
- * grow are better than a worker that dies. */
+/* Memory is short while stage two reads what was there when it started. Its rows go to LMDB; if that
+ * is not enough, because of groups that wait for emission, it emits before it is at the end: totals
+ * that grow are better than a worker that dies. */
 static br_status relieve(br_pipeline *pipeline, br_err *err)
 {
     br_status st = BR_OK;
