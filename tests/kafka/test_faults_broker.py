@@ -4,58 +4,18 @@
 The numbers are FAULTS entries. 8 (gaps before the end) and the consumer's own rebalances are in
 test_log_kafka.c, below the runtime.
 """
-import os
 import pathlib
-import shutil
-import signal
-import subprocess
 import sys
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import flow  # noqa: E402
+import brokers  # noqa: E402
 
 LOGS = "kafka"
 
 
-class BrokerFlow(flow.Flow):
-    def setUp(self):
-        super().setUp()
-        self.topic, self.out = self.name("in"), self.name("out")
-        self.job_name = self.name("job")
-
-    def count_job(self, settings="", aggregate="n: count()"):
-        return self.job(f"""name: {self.job_name}
-operators:
-  - source: {{id: s, topic: {self.topic}}}
-  - groupBy: {{id: g, by: ["@key"], aggregate: {{{aggregate}}}}}
-  - sink: {{topic: {self.out}}}
-settings: {{commit_interval: 50ms, kafka: {{session.timeout.ms: 6000{settings}}}}}
-""")
-
-    def feed(self, *keys, partition=0):
-        self.put(self.topic, [(key, b"{}") for key in keys], partition)
-
-    def counts(self):
-        return {key: row["n"] for key, row in self.totals(self.out).items()}
-
-
-class Broker(BrokerFlow):
-    def kafka(self, tool, *args):
-        """One of Kafka's own command-line tools, from the broker's jars."""
-        jars = pathlib.Path(flow.BROKER).parent / "lib/*"
-        command = ["java", "-cp", str(jars), f"org.apache.kafka.tools.{tool}", "--bootstrap-server",
-                   self.log[1], *args]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-
-    def delete_records(self, topic, offset):
-        path = self.work / "delete.json"
-        path.write_text('{"version":1,"partitions":[{"topic":"%s","partition":0,"offset":%d}]}'
-                        % (topic, offset), encoding="ascii")
-        self.kafka("DeleteRecordsCommand", "--offset-json-file", str(path))
-
+class Broker(brokers.BrokerFlow):
     def test_09_source__records_deleted_before_they_were_read__told_never_silent(self):
         self.create(self.topic, 1)
         job = self.count_job()
@@ -99,17 +59,13 @@ class Broker(BrokerFlow):
         self.create(self.topic, 1)
         self.feed(b"a", b"a", b"a")
         self.run_job(self.count_job())
-        self.kafka("TopicCommand", "--delete", "--topic", self.topic)
-        self.wait_for("the topic to go", lambda: f'"{self.topic}"' not in self.topics())
+        self.delete_topic(self.topic)
         self.create(self.topic, 1)
         self.feed(*[b"b"] * 5)
         done = self.brine(*self.run_args(self.count_job(), "--until-end"), code=None)
         self.assertIn(done.returncode, (2, 3))
         self.assertIn(b"made again", done.stderr)
         self.assertEqual({"a": 3}, self.counts())
-
-    def topics(self):
-        return self.brine("topics", "--json").stdout.decode()
 
     def test_19_rebalances__workers_come_and_go__every_record_once(self):
         partitions, count = 6, 6000
@@ -145,44 +101,6 @@ settings: {{kafka: {{queue.buffering.max.messages: 10}}}}
         self.run_job(job)
         self.assertEqual([(b"k%04d" % i, b"v%d" % i) for i in range(1000)],
                          [(r.key, r.value) for r in self.dump(self.out)])
-
-
-class OwnBroker(BrokerFlow):
-    """Tests that stop their broker for a while have one of their own."""
-
-    def setUp(self):
-        super().setUp()
-        self.broker = self.work / "broker"
-        script = str(flow.ROOT / "tests/support/broker.sh")
-        environment = {**os.environ, "BRINE_TEST_CACHE": str(pathlib.Path(flow.BROKER).parent)}
-        done = subprocess.run(["sh", script, "start", str(self.broker)], env=environment,
-                              stdout=subprocess.PIPE, check=True, timeout=120)
-        self.addCleanup(subprocess.run, ["sh", script, "stop", str(self.broker)], check=False)
-        self.use_log("kafka", done.stdout.decode().split()[-1])
-
-    def signal_broker(self, number):
-        os.kill(int((self.broker / "pid").read_text(encoding="ascii")), number)
-
-    def test_30_broker__stopped_longer_than_the_delivery_timeout__nothing_lost(self):
-        self.create(self.topic, 1)
-        self.create(self.out, 1)
-        job = self.count_job(", message.timeout.ms: 5000")
-        with self.running(job) as process:
-            self.feed(b"a")
-            self.wait_for("first result", lambda: self.counts() == {"a": 1})
-            self.feed(b"a", b"a")
-            self.signal_broker(signal.SIGSTOP)
-            time.sleep(12)
-            self.signal_broker(signal.SIGCONT)
-            if process.poll() is None:
-                self.wait_for("all results", lambda: self.counts() == {"a": 3}, 60)
-            process.kill()
-        self.run_job(job)
-        self.assertEqual({"a": 3}, self.counts())
-        shutil.rmtree(self.state)
-        self.feed(b"a")
-        self.run_job(job)
-        self.assertEqual({"a": 4}, self.counts())
 
 
 if __name__ == "__main__":
