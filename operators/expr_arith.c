@@ -33,6 +33,7 @@ static bool multiply(br_i128 a, br_i128 b, br_i128 *out)
 /* b is not 0. Rounds towards minus infinity, as Lua does. */
 static bool floor_divide(br_i128 a, br_i128 b, br_i128 *out)
 {
+    BR_ASSERT(b != 0);
     if (a == I128_MIN && b == -1) return false;
     br_i128 quotient = a / b;
     *out = quotient - (a % b != 0 && (a < 0) != (b < 0));
@@ -42,6 +43,7 @@ static bool floor_divide(br_i128 a, br_i128 b, br_i128 *out)
 /* b is not 0. The result has b's sign. */
 static br_i128 modulo(br_i128 a, br_i128 b)
 {
+    BR_ASSERT(b != 0);
     if (b == -1) return 0; /* the lowest number % -1 traps */
     br_i128 rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;

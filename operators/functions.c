@@ -57,6 +57,7 @@ static br_status text_of(const char *fn, const br_value *v, br_arena *arena, br_
                          br_err *err)
 {
     char number[BR_NUMBER_TEXT_MAX];
+    *out = BR_NO_BYTES;
     if (v->kind == BR_TEXT) {
         *out = v->s;
     } else if (br_value_is_number(v)) {
@@ -107,6 +108,7 @@ static br_status run_part(const br_value *args, size_t count, br_arena *arena, b
 static br_status piece_of(const br_value *v, char room[BR_NUMBER_TEXT_MAX], br_bytes *out,
                           br_err *err)
 {
+    *out = BR_NO_BYTES;
     if (v->kind == BR_TEXT)
         *out = v->s;
     else if (v->kind == BR_BOOL)

@@ -96,7 +96,7 @@ static br_status run_pipeline(const member *m, br_pipeline *pipeline, br_err *er
 
 static void back_off(int64_t ms)
 {
-    struct timespec step = {.tv_nsec = 50 * 1000000};
+    struct timespec step = {.tv_nsec = 50 * 1000000L};
     for (int64_t waited = 0; waited < ms && !atomic_load(&stopping); waited += 50)
         (void)nanosleep(&step, NULL);
 }

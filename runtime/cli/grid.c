@@ -90,6 +90,7 @@ static void write_cell(const br_grid *grid, size_t column, br_bytes text, bool a
 
 void br_grid_write(const br_grid *grid, bool aligned, br_buf *out)
 {
+    BR_ASSERT(grid->column_count > 0);
     for (size_t i = 0; i < grid->column_count; i++)
         write_cell(grid, i, br_str(grid->columns[i].title), aligned, out);
     size_t start = 0;

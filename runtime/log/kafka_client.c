@@ -6,6 +6,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/logger.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <syslog.h>
 #include <time.h>
@@ -62,14 +63,12 @@ static br_status set_all(rd_kafka_conf_t *conf, const br_setting *settings, size
 /* The join state shows in librdkafka's debug lines only. */
 static br_status set_debug(rd_kafka_conf_t *conf, br_kafka_client *client, br_err *err)
 {
-    char contexts[256];
-    size_t size = sizeof(contexts) - sizeof(",cgrp");
-    if (rd_kafka_conf_get(conf, "debug", contexts, &size) != RD_KAFKA_CONF_OK) size = 0;
+    char users[256], contexts[sizeof(users) + sizeof(",cgrp")];
+    size_t size = sizeof(users);
+    if (rd_kafka_conf_get(conf, "debug", users, &size) != RD_KAFKA_CONF_OK) size = 0;
     client->user_debug = size > 1;
-    if (client->user_debug)
-        strcat(contexts, ",cgrp");
-    else
-        strcpy(contexts, "cgrp");
+    (void)snprintf(contexts, sizeof(contexts), "%s%scgrp", client->user_debug ? users : "",
+                   client->user_debug ? "," : "");
     br_setting debug = {"debug", contexts};
     return br_kafka_set(conf, &debug, err);
 }
