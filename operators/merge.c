@@ -89,7 +89,8 @@ br_status br_partial_key_split(br_bytes key, size_t by_count, br_bytes *group, b
 
 static void note_repair(merge *self, br_entry *entry)
 {
-    if (self->repair_count > 0 && self->repairs[self->repair_count - 1] == entry) return;
+    if (entry->pinned) return;
+    entry->pinned = true;
     self->repairs =
         br_grow(self->repairs, &self->repair_cap, self->repair_count + 1, sizeof *self->repairs);
     self->repairs[self->repair_count++] = entry;
@@ -179,8 +180,10 @@ static br_status flush(br_op *op, br_err *err)
 {
     merge *self = (merge *)op;
     while (self->repair_count > 0) {
-        br_status repaired = repair_group(self, self->repairs[--self->repair_count], err);
+        br_entry *entry = self->repairs[--self->repair_count];
+        br_status repaired = repair_group(self, entry, err);
         if (repaired < 0) return repaired;
+        entry->pinned = false;
     }
     br_sent sent = br_sent_of(op->table);
     if (br_sent_equal(sent, self->sent)) return BR_OK;

@@ -354,6 +354,11 @@ br_status br_table_write(void *arg, br_env_txn *txn, br_err *err)
     return BR_OK;
 }
 
+static bool is_held(const br_entry *entry)
+{
+    return entry->emit || entry->pinned;
+}
+
 static size_t age_of(const br_table *table, const br_entry *entry)
 {
     uint32_t age = table->commits - entry->used_at;
@@ -366,7 +371,7 @@ static size_t eviction_age(const br_table *table, uint64_t excess)
     uint64_t bytes[AGES] = {0}, sum = 0;
     for (size_t i = 0; i < table->slot_count; i++) {
         const br_entry *entry = table->slots[i].entry;
-        if (entry && !entry->emit) bytes[age_of(table, entry)] += (uint64_t)entry_bytes(entry);
+        if (entry && !is_held(entry)) bytes[age_of(table, entry)] += (uint64_t)entry_bytes(entry);
     }
     size_t age = AGES;
     while (age > 0 && sum < excess) sum += bytes[--age];
@@ -380,7 +385,7 @@ static void evict(br_table *table, uint64_t used_max)
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < table->slot_count && table->budget->used > used_max; i++) {
             br_entry *entry = table->slots[i].entry;
-            if (!entry || entry->emit || age_of(table, entry) < from + (pass == 0)) continue;
+            if (!entry || is_held(entry) || age_of(table, entry) < from + (pass == 0)) continue;
             drop(table, entry);
             table->slots[i].entry = NULL;
         }

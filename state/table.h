@@ -22,7 +22,8 @@ typedef struct br_entry {
     int64_t seen;       /* last source offset looked at for this row in this run; -1 at first */
     bool skip;          /* decision taken for `seen`: the row already holds that record */
     bool dirty, emit;   /* set through the calls below only */
-    bool stored;        /* the store has this row too; the table's own */
+    bool pinned : 1;    /* the operator's: it points here, the entry must not be evicted */
+    bool stored : 1;    /* the store has this row too; the table's own */
     uint32_t used_at;   /* the table's count of commits at the last use; the table's own */
     uint32_t key_len;
     uint32_t payload_len;
