@@ -2,7 +2,7 @@
 # tests/run.sh - installs what the tests need, builds, and runs every test.
 # Usage: tests/run.sh [--quick|--long]
 #   --quick   unit, flow and tidy tests on one build: what to run while writing code
-#   (none)    everything, as CI does: four builds, a real Kafka broker, each fuzz target a minute
+#   (none)    everything, as CI does: five builds, a real Kafka broker, each fuzz target a minute
 #   --long    the same with ten minutes for each fuzz target
 # Needs nothing but Debian 12, root (or the packages below) and its package mirrors.
 set -euo pipefail
@@ -77,13 +77,15 @@ seconds=60
 part "build with gcc"
 build build all -DBR_FAILPOINTS=ON -DBR_KAFKA_TESTS=ON -DBR_FUZZ_SECONDS=$seconds \
     -DBR_SANITIZED_BUILD="$PWD/build/sanitized" -DBR_FUZZ_BUILD="$PWD/build/clang" \
-    -DBR_RDKAFKA_BUILD="$PWD/build/newer"
+    -DBR_RDKAFKA_BUILD="$PWD/build/newer" -DBR_THREAD_BUILD="$PWD/build/threads"
 part "build with a newer librdkafka"
 deploy/librdkafka.sh build/librdkafka
 build build/newer kafka_programs -DBR_FAILPOINTS=ON -DBR_KAFKA_TESTS=ON \
     -DBRINE_RDKAFKA="$PWD/build/librdkafka"
 part "build with address and undefined behaviour sanitizers"
 build build/sanitized all -DBR_FAILPOINTS=ON -DBR_SANITIZE=address,undefined
+part "build with the thread sanitizer"
+build build/threads thread_programs -DBR_FAILPOINTS=ON -DBR_SANITIZE=thread
 part "build with clang and libFuzzer"
 CC=clang-14 CXX=clang++-14 build build/clang fuzz -DBR_FUZZ=ON -DBR_SANITIZE=address,undefined
 part "tests"
