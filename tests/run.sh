@@ -49,9 +49,12 @@ build() {
     cmake --build "$folder" --target "$target"
 }
 
-# A broker that an interrupted run left behind would keep its port and its files.
-stop_broker() {
-    [[ ! -f build/kafka/broker/pid ]] || sh tests/support/broker.sh stop build/kafka/broker || true
+# What an interrupted run left behind would keep its port and its files.
+stop_brokers() {
+    local broker
+    for broker in build/kafka/broker build/*/kafka/broker; do
+        [[ ! -f $broker/pid ]] || sh tests/support/broker.sh stop "$broker" || true
+    done
 }
 
 part "packages"
@@ -59,7 +62,7 @@ part "packages"
 install $build_packages $test_packages
 jobs=$(nproc)
 mkdir -p build
-trap stop_broker EXIT
+trap stop_brokers EXIT
 
 if [[ $mode == --quick ]]; then
     part "build"

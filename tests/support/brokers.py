@@ -83,7 +83,7 @@ settings: {{{settings}, kafka: {{session.timeout.ms: 6000{kafka}}}}}
 
     def kafka(self, tool, *args):
         """One of Kafka's own command-line tools, from the broker's jars."""
-        jars = pathlib.Path(flow.BROKER).parent / "lib/*"
+        jars = pathlib.Path(os.environ.get("BRINE_TEST_CACHE", flow.ROOT / "build/kafka")) / "lib/*"
         tool = tool if tool.startswith("kafka.") else f"org.apache.kafka.tools.{tool}"
         command = ["java", "-cp", str(jars), tool, "--bootstrap-server", self.log[1], *args]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -110,8 +110,7 @@ settings: {{{settings}, kafka: {{session.timeout.ms: 6000{kafka}}}}}
 
 def broker_script(command, folder, settings=""):
     """Runs broker.sh; returns the addresses that it prints."""
-    environment = {**os.environ, "BRINE_TEST_CACHE": str(pathlib.Path(flow.BROKER).parent),
-                   "BRINE_BROKER_SETTINGS": settings}
+    environment = {**os.environ, "BRINE_BROKER_SETTINGS": settings}
     done = subprocess.run(["sh", SCRIPT, command, str(folder)], env=environment,
                           stdout=subprocess.PIPE, check=True, timeout=240)
     return done.stdout.decode().strip()
