@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""tests/kafka/test_slow_restore.py - a restore that takes longer than max.poll.interval.ms (FAULTS 22).
+"""tests/kafka/test_slow_restore.py - a restore that takes longer than max.poll.interval.ms.
 
-The group is served meanwhile: the worker stays the member that it is, tasks that need no restore go on,
-and nothing is restored twice.
+FAULTS 22. The group is served meanwhile: the worker stays the member that it is, and nothing is
+restored twice.
 """
 import pathlib
 import shutil
