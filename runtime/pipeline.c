@@ -180,9 +180,9 @@ static br_status repair_tasks(br_pipeline *pipeline, br_err *err)
     return st;
 }
 
-/* Memory is short while stage two reads what was there when it started. Its rows go to LMDB; if that
- * is not enough, because of groups that wait for emission, it emits before it is at the end: totals
- * that grow are better than a worker that dies. */
+/* Memory is short while stage two reads what was there when it started. Its rows go to LMDB; if
+ * that is not enough, because of groups that wait for emission, it emits before it is at the end:
+ * totals that grow are better than a worker that dies. */
 static br_status relieve(br_pipeline *pipeline, br_err *err)
 {
     br_status st = BR_OK;

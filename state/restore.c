@@ -116,7 +116,7 @@ static br_status join_store(br_restore *restore, br_key_node *node, br_err *err)
     return BR_OK;
 }
 
-/* Sorted nodes lie in memory in no order: each would be waited for. Key and value follow the node. */
+/* Sorted nodes lie in memory in no order: each would be waited for. Key and value follow it. */
 static void prefetch(const br_key_map *chunk, size_t at)
 {
     if (at >= chunk->count) return;

@@ -98,8 +98,8 @@ BR_MUST_USE br_status br_table_mark_next(br_table *table, uint64_t bytes_max, bo
 BR_MUST_USE br_status br_table_write(void *table, br_env_txn *txn, br_err *err);
 /* The transaction is committed: nothing is dirty or marked any more; evicts down to the budget. */
 void br_table_committed(br_table *table);
-/* The same after a transaction that nothing was emitted before: marks for emission stay, and what has
- * one is not evicted. */
+/* The same after a transaction that nothing was emitted before: marks for emission stay, and what
+ * has one is not evicted. */
 void br_table_stored(br_table *table);
 uint64_t br_table_rows_cached(const br_table *table);
 

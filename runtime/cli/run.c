@@ -35,8 +35,8 @@ typedef struct run {
     bool terminal;
 } run;
 
-/* A log that no longer answers may hold the last commit up for minutes: the process ends without it,
- * which is safe at any point. */
+/* A log that no longer answers may hold the last commit up for minutes: the process ends without
+ * it, which is safe at any point. */
 static void on_alarm(int number)
 {
     static const char text[] = "brine run: the log did not answer in time after the signal: ended "

@@ -17,7 +17,7 @@ static br_level shown_as(int syslog_level, const char *facility)
 {
     /* One client's setting is another's "will be ignored": a user sets them for all at once. */
     if (strcmp(facility, "CONFWARN") == 0) return BR_DEBUG;
-    /* Comes again as ERROR where it matters; each reconnect, each try for a producer's id says it. */
+    /* Comes again as ERROR where it matters; each reconnect, each try for an id says it. */
     if (strcmp(facility, "FAIL") == 0 || strcmp(facility, "GETPID") == 0) return BR_INFO;
     if (syslog_level <= LOG_WARNING) return BR_WARN;
     return syslog_level <= LOG_INFO ? BR_INFO : BR_DEBUG;

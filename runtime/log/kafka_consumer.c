@@ -166,9 +166,9 @@ static br_kafka_slot *slot_of(br_kafka_consumer *c, const rd_kafka_message_t *me
     return slot && slot->reading == BR_KAFKA_READING ? slot : NULL;
 }
 
-/* Behind a start, the first thing may be left over from the place before it; taken for a gap it would
- * skip every record up to there. A real gap (compaction, transaction markers) is there again after
- * another seek. */
+/* Behind a start, the first thing may be left over from the place before it; taken for a gap it
+ * would skip every record up to there. A real gap (compaction, transaction markers) is there again
+ * after another seek. */
 static bool is_doubtful(br_kafka_consumer *c, br_kafka_slot *slot, int64_t offset)
 {
     if (!slot->fresh) return false;
