@@ -154,8 +154,8 @@ class Partitions(Ending):
 
 class Deleted(brokers.BrokerFlow):
     def set_policy(self, topic, policy):
-        self.kafka("kafka.admin.ConfigCommand", "--alter", "--entity-type", "topics", "--entity-name", topic,
-                   "--add-config", f"cleanup.policy=[{policy}]")
+        self.kafka("kafka.admin.ConfigCommand", "--alter", "--entity-type", "topics",
+                   "--entity-name", topic, "--add-config", f"cleanup.policy=[{policy}]")
 
     def feed_rows(self, *keys):
         self.put(self.topic, [(None, b'{"k": "%s"}' % key) for key in keys])
