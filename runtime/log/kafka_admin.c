@@ -10,7 +10,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { CREATED_WAIT_MS = 30000, CREATED_STEP_MS = 20 };
+enum {
+    CREATED_WAIT_MS = 30000,
+    CREATED_STEP_MS = 20,
+    /* How far a broker may be behind another one that answered for a topic that we made. */
+    BEHIND_MS = 5000,
+};
 
 static const br_setting admin_settings[] = {
     {"isolation.level", "read_committed"},
@@ -85,12 +90,40 @@ static br_status wait_for_partitions(br_kafka_client *client, const char *topic,
                    topic, CREATED_WAIT_MS / 1000);
 }
 
+/* ---- topics that we made ---- */
+
+static bool is_made(br_kafka_log *log, const char *topic)
+{
+    bool found = false;
+    pthread_mutex_lock(&log->lock);
+    for (size_t i = 0; i < log->made_count && !found; i++) found = strcmp(log->made[i], topic) == 0;
+    pthread_mutex_unlock(&log->lock);
+    return found;
+}
+
+static void note_made(br_kafka_log *log, const char *topic)
+{
+    if (is_made(log, topic)) return;
+    pthread_mutex_lock(&log->lock);
+    log->made = br_grow(log->made, &log->made_cap, log->made_count + 1, sizeof(*log->made));
+    log->made[log->made_count++] = br_strdup(topic);
+    pthread_mutex_unlock(&log->lock);
+}
+
+/* Brokers of a cluster learn of a new topic one after the other, and each question may go to
+ * another: a topic of ours that one of them misses is waited for. */
+static int missing_ms(br_kafka_log *log, const char *topic)
+{
+    return is_made(log, topic) ? BEHIND_MS : 0;
+}
+
 br_status br_kafka_partitions(br_kafka_log *log, const char *topic, int32_t *partitions,
                               br_err *err)
 {
     br_kafka_client *client = NULL;
     br_status status = open_admin(log, &client, err);
-    return status == BR_OK ? wait_for_partitions(client, topic, 0, partitions, err) : status;
+    if (status != BR_OK) return status;
+    return wait_for_partitions(client, topic, missing_ms(log, topic), partitions, err);
 }
 
 static br_status read_config(const rd_kafka_ConfigEntry_t *entry, br_topic_info *out, br_err *err)
@@ -170,11 +203,18 @@ static br_status describe_configs(br_kafka_client *client, const char *topic, br
 
 br_status br_kafka_topic(br_log *base, const char *name, br_topic_info *out, br_err *err)
 {
+    br_kafka_log *log = (br_kafka_log *)base;
     br_kafka_client *client = NULL;
     br_topic_info info = {.retention_ms = -1};
-    br_status status = open_admin((br_kafka_log *)base, &client, err);
-    if (status == BR_OK) status = wait_for_partitions(client, name, 0, &info.partitions, err);
-    if (status == BR_OK) status = describe_configs(client, name, &info, err);
+    br_status status = open_admin(log, &client, err);
+    int64_t until = br_mono_ms(&br_system_clock) + missing_ms(log, name);
+    while (status == BR_OK) {
+        status = wait_for_partitions(client, name, missing_ms(log, name), &info.partitions, err);
+        if (status == BR_OK) status = describe_configs(client, name, &info, err);
+        if (status != BR_NOT_FOUND || br_mono_ms(&br_system_clock) >= until) break;
+        sleep_ms(CREATED_STEP_MS);
+        status = BR_OK;
+    }
     if (status == BR_OK) *out = info;
     return status;
 }
@@ -267,6 +307,7 @@ br_status br_kafka_create_topic(br_log *base, const br_topic_spec *spec, br_err 
     int32_t partitions = 0;
     br_status status = open_admin((br_kafka_log *)base, &client, err);
     if (status == BR_OK) status = create(client, spec, err);
+    if (status == BR_OK) note_made((br_kafka_log *)base, spec->name);
     if (status == BR_OK)
         status = wait_for_partitions(client, spec->name, CREATED_WAIT_MS, &partitions, err);
     if (status == BR_NOT_FOUND)
@@ -336,11 +377,11 @@ br_status br_kafka_grow_topic(br_log *base, const char *name, int32_t partitions
 /* ---- offsets ---- */
 
 /* librdkafka asks for an unknown partition until its time is over: so look first. */
-static br_status check_partition(br_kafka_client *client, const char *topic, int32_t partition,
+static br_status check_partition(br_kafka_log *log, const char *topic, int32_t partition,
                                  br_err *err)
 {
     int32_t partitions = 0;
-    br_status status = wait_for_partitions(client, topic, 0, &partitions, err);
+    br_status status = br_kafka_partitions(log, topic, &partitions, err);
     if (status == BR_NOT_FOUND)
         return br_fail(err, BR_ERR_CONFIG, "there is no topic %s; create it first", topic);
     if (status == BR_OK && (partition < 0 || partition >= partitions))
