@@ -105,6 +105,8 @@ static void log_close(br_log *base)
         br_free((char *)(uintptr_t)log->settings[i].name);
         br_free((char *)(uintptr_t)log->settings[i].value);
     }
+    for (size_t i = 0; i < log->made_count; i++) br_free(log->made[i]);
+    br_free(log->made);
     br_free(log->settings);
     br_free(log->brokers);
     br_free(log->described);

@@ -41,6 +41,8 @@ typedef struct br_kafka_log {
     br_kafka_client *admin;
     br_kafka_client *idle[BR_KAFKA_IDLE_READERS_MAX];
     size_t idle_count;
+    char **made; /* topics that this log has made: not every broker may know them yet */
+    size_t made_count, made_cap;
 } br_kafka_log;
 
 /* What one kind of client adds to the common settings. The user's settings come after these. */
