@@ -410,7 +410,7 @@ br_status br_kafka_offsets(br_log *base, const char *topic, int32_t partition, i
 {
     br_kafka_client *client = NULL;
     br_status status = open_admin((br_kafka_log *)base, &client, err);
-    if (status == BR_OK) status = check_partition(client, topic, partition, err);
+    if (status == BR_OK) status = check_partition((br_kafka_log *)base, topic, partition, err);
     return status == BR_OK ? query_offsets(client, topic, partition, low, end, err) : status;
 }
 
@@ -435,7 +435,7 @@ br_status br_kafka_offset_at(br_log *base, const char *topic, int32_t partition,
     br_kafka_client *client = NULL;
     int64_t low = 0, found = -1;
     br_status status = open_admin((br_kafka_log *)base, &client, err);
-    if (status == BR_OK) status = check_partition(client, topic, partition, err);
+    if (status == BR_OK) status = check_partition((br_kafka_log *)base, topic, partition, err);
     /* Negative times have a meaning of their own in the protocol (-1: the end, -2: the start). */
     if (status == BR_OK)
         status = query_time(client, topic, partition, ms < 0 ? 0 : ms, &found, err);
