@@ -260,7 +260,8 @@ static br_yaml *read_node(reader *in, int depth)
 
 static br_yaml *read_document(reader *in)
 {
-    if (!next_event(in) || !next_event(in)) return NULL; /* the stream's start, the document's */
+    if (!next_event(in)) return NULL; /* the stream's start */
+    if (!next_event(in)) return NULL; /* the document's */
     if (in->event.type == YAML_STREAM_END_EVENT) {
         br_job_errors_add(in->errors, 0, 0, "",
                           "the file is empty: a job file has `name` and `operators`");
