@@ -364,10 +364,12 @@ static void rebalance__one_of_six_killed__the_others_go_on(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 5) {
+        long given[3]; /* by this program: file, member, protocol */
+        for (size_t i = 0; i < BR_COUNTOF(given); i++) given[i] = strtol(argv[i + 1], NULL, 10);
         shared *seen =
-            mmap(NULL, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[1]), 0);
+            mmap(NULL, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, (int)given[0], 0);
         if (seen == MAP_FAILED) return 1;
-        return be_member(seen, atoi(argv[2]), &protocols[atoi(argv[3])], argv[4]);
+        return be_member(seen, (int)given[1], &protocols[given[2]], argv[4]);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rebalance__one_of_six_killed__the_others_go_on),

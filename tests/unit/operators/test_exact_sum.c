@@ -144,7 +144,7 @@ static void exact_sum__known_hard_sums__correctly_rounded(void **state)
 /* A value somewhere in the range that `spread` bits of exponents around 0 give. */
 static double random_float(br_rng *rng, int spread)
 {
-    int exponent = (int)br_rng_below(rng, (uint64_t)(2 * spread)) - spread;
+    int exponent = (int)br_rng_below(rng, 2 * (uint64_t)spread) - spread;
     double f = ldexp(br_rng_unit(rng) + 0.5, exponent);
     return br_rng_below(rng, 2) ? f : -f;
 }
