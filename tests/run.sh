@@ -60,7 +60,7 @@ stop_brokers() {
 part "packages"
 # shellcheck disable=SC2086 # lists of words
 install $build_packages $test_packages
-jobs=$(nproc)
+jobs=$(($(nproc) * 2)) # tests on a broker mostly wait
 mkdir -p build
 trap stop_brokers EXIT
 
