@@ -184,36 +184,5 @@ class Deleted(brokers.BrokerFlow):
         self.assertEqual([("c", 6)], [(row["k"], row["n"]) for row in map(json.loads, found)])
 
 
-class Replicated(brokers.Cluster):
-    def replicated_job(self, guarantee):
-        self.job_name, self.out = self.name(f"job-{guarantee}"), self.name(f"out-{guarantee}")
-        self.create(self.out, 6)
-        return self.count_job(settings=f"commit_interval: 100ms, guarantee: {guarantee}, "
-                                       "replication: 3")
-
-    def test_cluster__each_broker_killed_and_restarted_under_load__nothing_lost(self):
-        """One job in each guarantee; each broker in turn, so every leader and coordinator too."""
-        self.create(self.topic, 6)
-        once = self.replicated_job("exactly_once")
-        outs = [self.out]
-        plain = self.replicated_job("at_least_once")
-        outs.append(self.out)
-        with self.running(once, state=self.work / "once"), self.running(plain) as process:
-            with self.feeding(6):
-                for node in self.nodes():
-                    self.wait_for_progress()
-                    brokers.signal_broker(node, signal.SIGKILL)
-                    self.wait_for_progress()  # two are enough
-                    self.start_node(node)
-                    self.wait_until_in_sync()
-                self.wait_for_progress()
-            for self.out in outs:
-                self.wait_for_counts()
-            self.assertIsNone(process.poll(), self.said())
-        said = self.kafka("TopicCommand", "--describe", "--topic", f"{self.job_name}-g-.*")
-        self.assertEqual(2, said.count("ReplicationFactor: 3"), said)
-        self.check_rebuilt(plain)
-
-
 if __name__ == "__main__":
     unittest.main(verbosity=2)
