@@ -245,7 +245,7 @@ settings: {{commit_interval: 10ms{flow.SHORT_SESSION}}}
         command = [*flow.BRINE, *map(str, self.run_args(self.count_job(), "--until-end"))]
         done = subprocess.run(["bash", "-c", script, "bash", *command, *self.log_flags],
                               capture_output=True, check=False, timeout=60 * flow.SLOWNESS)
-        self.assertIn(done.returncode, (0, 2, 3))
+        self.assertIn(done.returncode, (0, 2, 3), done.stderr.decode()[-3000:])
         if done.returncode != 0:
             self.assertIn(b"Too many open files", done.stderr)
 
