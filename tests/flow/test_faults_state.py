@@ -238,7 +238,7 @@ settings: {{commit_interval: 10ms{flow.SHORT_SESSION}}}
         self.assertEqual((3, 3, 1, 1), (row["n"], row["n1"], row["n2"], row["n3"]))
 
     @flow.local_only
-    @unittest.skipIf(flow.SLOWNESS > 1, "a sanitizer needs descriptors of its own to look for leaks")
+    @unittest.skipIf(flow.SLOWNESS > 1, "a sanitizer needs descriptors of its own")
     def test_61_open_files__too_few__clear_error_or_done(self):
         self.create(self.topic, 130)
         self.feed(b"a")
