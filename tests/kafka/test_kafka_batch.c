@@ -35,10 +35,11 @@ static void close_producing(producing *p)
 static br_status check_order(void *arg, void *user, const br_record *record, br_err *err)
 {
     (void)user, (void)err;
-    int *next = arg, number = -1;
+    int *next = arg;
+    char *end;
     assert_int_equal(record->value.len, VALUE_BYTES);
-    assert_int_equal(sscanf(record->value.data, "%d ", &number), 1);
-    assert_int_equal(number, *next);
+    assert_int_equal(strtol(record->value.data, &end, 10), *next);
+    assert_true(end > record->value.data && *end == ' ');
     *next += PARTITIONS;
     return BR_OK;
 }
